@@ -61,7 +61,6 @@
 #[cfg(feature = "cli")]
 extern crate self as loomtree;
 
-mod agent;
 pub mod arrow;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -94,6 +93,7 @@ pub mod tools;
 #[cfg(feature = "tui")]
 #[doc(hidden)]
 pub mod tui;
+mod turn;
 pub mod types;
 #[cfg(feature = "net")]
 pub mod web;

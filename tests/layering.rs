@@ -18,7 +18,7 @@ const FLOORS: &[&[&str]] = &[
     &["arrow"],
     &["exec"],
     &["context", "interchange", "markdown_tokens"],
-    &["agent", "provider", "session", "delegate", "experiment", "web", "workspace"],
+    &["turn", "provider", "session", "delegate", "experiment", "web", "workspace"],
     &["error", "prelude"],
     &["cli", "tui", "serve", "mcp"],
 ];
@@ -190,7 +190,7 @@ fn the_core_is_deaf_and_mute() {
     let heard = ["println!", "eprintln!", "std::env", "SystemTime::now", "thread_rng", "rand::rng()", "static mut"];
     for (file, text) in sources() {
         let own = file.split('/').next().unwrap_or("");
-        if floor(own).is_some_and(|f| f <= 5) || own == "agent" {
+        if floor(own).is_some_and(|f| f <= 5) || own == "turn" {
             for word in heard {
                 assert!(!text.contains(word), "{file} holds {word}");
             }

@@ -90,7 +90,7 @@ pub(crate) fn default_orchestrator(
         model: None,
         approval: plan_approval(cx, &approval),
         worker_tools,
-        rounds: loomtree::agent::TurnConfig::DEFAULT_ROUNDS,
+        rounds: loomtree::turn::TurnConfig::DEFAULT_ROUNDS,
         native: cx.config.native,
         context: cx.config.context(None),
         drafts: cx.partials_dir.clone(),

@@ -1,32 +1,24 @@
-//! Opens models for commands, and cancels their requests on Ctrl-C.
+//! Opens models for commands.
 
 use std::{
     collections::HashMap,
-    io::{self, IsTerminal as _, Write as _},
     sync::{Arc, Mutex, PoisonError},
 };
 
 #[cfg(feature = "local")]
 use loomtree::provider::{KNOWN_WEIGHTS, SentenceEncoder, WeightsUse, load_sentence_encoder};
 use loomtree::{
-    delegate,
-    id::AgentId,
-    ops::Actor,
     provider::{EmbeddingModel, Embeddings, Model, Sampling, Target, discover, resolve},
-    session::{
-        Background, BoxFuture, EmbeddingIndexer, ModelResolver, Searcher, SessionHost, ToolAccess, provider_error,
-    },
+    session::{BoxFuture, EmbeddingIndexer, ModelResolver, Searcher, ToolAccess, provider_error},
     tools::{ErrorCode, ToolError, WebHit, WebSearch},
     types::Agent,
     web,
 };
-use tokio::runtime::Runtime;
-use tokio_util::sync::CancellationToken;
 
 use super::{
     command_context::CommandContext,
     config::Config,
-    delegation, env,
+    env,
     error::{CliError, Result},
 };
 
@@ -208,109 +200,5 @@ struct MisconfiguredSearch(String);
 impl Searcher for MisconfiguredSearch {
     fn search<'a>(&'a self, _: &'a WebSearch<'a>) -> BoxFuture<'a, Result<Vec<WebHit>, ToolError>> {
         Box::pin(async { Err(ToolError::new(ErrorCode::NotConfigured, &self.0)) })
-    }
-}
-
-/// Returns the host that runs an agent's arrow lines; `model` as in [`ConfigModels::new`].
-pub(crate) fn session_host(
-    cx: &CommandContext<'_>,
-    agent: AgentId,
-    model: Option<&str>,
-    runtime: &Runtime,
-    cancel: CancellationToken,
-) -> SessionHost {
-    let mut commands = tool_access(&cx.config, model);
-    commands.orchestrator = delegation::default_orchestrator(cx, Arc::clone(&cx.approval), None);
-    SessionHost {
-        runtime: runtime.handle().clone(),
-        agent,
-        tool_access: commands,
-        context: cx.config.context(None),
-        partials_dir: Some(cx.partials_dir.clone()),
-        prices: cx.config.prices.clone(),
-        cancel,
-        on_delegation: update_printer(cx),
-        on_progress: Arc::new(|_| {}),
-    }
-}
-
-/// Returns a sink that prints updates of delegated work to a terminal.
-fn update_printer(cx: &CommandContext<'_>) -> delegate::UpdateSink {
-    let (width, shown) = (cx.out.width, !cx.out.json && io::stderr().is_terminal());
-    Arc::new(move |update| {
-        if let Some(line) = delegation::update_line(&update, width).filter(|_| shown) {
-            // A closed standard error is ignored: the report has the same facts.
-            let _ = writeln!(anstream::stderr(), "{}", line.trim_end());
-        }
-    })
-}
-
-/// Moves `follower` to the position of `agent`, if both are in the same tree.
-pub(crate) fn follow_agent(follower: &Actor, agent: &Actor) -> Result<()> {
-    let (Some(own), Some(theirs)) = (follower.session(), agent.session()) else { return Ok(()) };
-    let (session, theirs) = (follower.loom().session(own)?, follower.loom().session(theirs)?);
-    if theirs.tree == session.tree
-        && let Some(position) = theirs.position
-        && Some(position) != session.position
-    {
-        follower.set_position(&session, &follower.loom().node(position)?)?;
-    }
-    Ok(())
-}
-
-/// Waits for delegations that run in the background. Ctrl-C stops them; they can be resumed later.
-pub(crate) fn wait_for_background(background: &Background, runtime: &Runtime, ctrl_c: &CtrlC) -> Result<()> {
-    let running = background.running();
-    if running == 0 {
-        return Ok(());
-    }
-    let notice =
-        format!("waiting for delegated work ({running} running); Ctrl-C stops it, loom delegate --resume continues it");
-    writeln!(io::stderr(), "{notice}").map_err(|e| CliError::io("writing", e))?;
-    let cancel = ctrl_c.arm();
-    runtime.block_on(async {
-        tokio::select! {
-            () = background.idle() => {}
-            () = cancel.cancelled() => {
-                background.stop();
-                background.idle().await;
-            }
-        }
-    });
-    ctrl_c.disarm();
-    Ok(())
-}
-
-/// The action of Ctrl-C. The first press cancels the armed request, which saves its partial reply. A second press, or a
-/// press when nothing is armed, exits with code 130.
-#[derive(Clone, Default)]
-pub(crate) struct CtrlC(Arc<Mutex<Option<CancellationToken>>>);
-
-impl CtrlC {
-    /// Starts to listen for Ctrl-C.
-    pub(crate) fn listen(runtime: &Runtime) -> Self {
-        let ctrl_c = Self::default();
-        let handle = ctrl_c.clone();
-        runtime.spawn(async move {
-            while tokio::signal::ctrl_c().await.is_ok() {
-                match handle.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                    Some(running) => running.cancel(),
-                    None => std::process::exit(130),
-                }
-            }
-        });
-        ctrl_c
-    }
-
-    /// Returns a new token that the next Ctrl-C cancels.
-    pub(crate) fn arm(&self) -> CancellationToken {
-        let cancel = CancellationToken::new();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(cancel.clone());
-        cancel
-    }
-
-    /// Forgets the armed token.
-    pub(crate) fn disarm(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }

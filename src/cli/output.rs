@@ -9,7 +9,7 @@ use std::{
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
-pub(crate) use loomtree::exec::escape::count;
+pub(crate) use loomtree::exec::counts::count;
 use serde::Serialize;
 
 use super::{args::ColorChoice, sanitize::escape_json, terminal_lock::TerminalLock};

@@ -1,10 +1,8 @@
 //! Embedding of the question of a search.
 
-use std::time::{Duration, Instant};
-
 use loomtree::{
-    recall::{self, EmbedError, QueryEmbedding},
-    session::Embedding,
+    recall::QueryEmbedding,
+    session::{self, Embedding},
 };
 
 use super::{
@@ -14,9 +12,6 @@ use super::{
     process_setup,
 };
 
-/// Maximum time for missing embeddings before a search.
-const MAX_EMBEDDING_TIME: Duration = Duration::from_secs(2);
-
 /// Returns the embedding of a question, after it embedded nodes that lack a vector, the newest first. `None` if there is no
 /// embedding model.
 pub(crate) fn embed_query(cx: &CommandContext<'_>, question: &str) -> Result<Option<QueryEmbedding>> {
@@ -24,8 +19,6 @@ pub(crate) fn embed_query(cx: &CommandContext<'_>, question: &str) -> Result<Opt
     let runtime = process_setup::runtime()?;
     let embedder = Embedding { runtime: runtime.handle().clone(), client };
     let actor = cx.loom.actor(&cx.agent);
-    let failed = |error: EmbedError| CliError::failed(error.to_string());
-    let start = Instant::now();
-    while recall::embed(&actor, &embedder, 1).map_err(failed)? > 0 && start.elapsed() < MAX_EMBEDDING_TIME {}
-    Ok(Some(QueryEmbedding::of(&embedder, question).map_err(failed)?))
+    let embedding = session::embed_query(&actor, &embedder, question);
+    embedding.map(Some).map_err(|error| CliError::failed(error.to_string()))
 }

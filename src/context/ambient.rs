@@ -2,11 +2,7 @@
 //! has a token or item limit.
 
 use crate::{
-    exec::{
-        AuthorNames,
-        escape::{self, count},
-        is_change, todo_name, todo_progress,
-    },
+    exec::{AuthorNames, counts::count, escape, is_change, node_format, todo_name, todo_progress},
     id::SessionId,
     ops::{AgentPresence, describe_entry, present_agents},
     recall::Hint,
@@ -62,10 +58,10 @@ fn places(
         let is_human = agents.iter().any(|agent| agent.id() == other && agent.profile.kind == AgentKind::Human);
         let verb = if is_human { "reads" } else { "is at" };
         if let Some(node) = snapshot.node(at)? {
-            let words = escape::gist_within(&node, MAX_PLACE_CHARS);
+            let words = node_format::gist_within(&node, MAX_PLACE_CHARS);
             let words = if words.is_empty() { words } else { format!(" {words}") };
             let name = names.name(other);
-            lines.push(format!("{name} {verb} {}{words}, depth:{}{doing}", escape::id(&node), node.depth));
+            lines.push(format!("{name} {verb} {}{words}, depth:{}{doing}", node_format::id(&node), node.depth));
         }
     }
     Ok(lines)
@@ -104,7 +100,8 @@ fn news_line(
             continue;
         }
         let words = describe_entry(snapshot, entry)?.words(&|local| format!("[{local}]"), &escape::quoted);
-        let content = node.map(|node| format!(": {}", escape::gist_within(&node, MAX_PLACE_CHARS))).unwrap_or_default();
+        let content =
+            node.map(|node| format!(": {}", node_format::gist_within(&node, MAX_PLACE_CHARS))).unwrap_or_default();
         let line = format!("{} {words}{content}", names.name(entry.agent));
         tokens += estimated_tokens(&line) + 2;
         told.push(line);
@@ -180,13 +177,13 @@ pub(super) fn hint(snapshot: &dyn Snapshot, hint: &Hint, reader: Option<SessionI
     };
     let named = |node: &Node| {
         let turn = turn(node).map(|turn| format!("turn {turn} ")).unwrap_or_default();
-        format!("{turn}{}", escape::id(node))
+        format!("{turn}{}", node_format::id(node))
     };
     let (best, others) = hint.nodes.split_first()?;
     let short = hint.trigger.chars().count() <= MAX_REFERENCE_CHARS;
     let words = if short { &hint.trigger } else { &hint.search };
     let command = match &*hint.search {
-        "" => format!("recall around:{}", escape::mention(best)),
+        "" => format!("recall around:{}", node_format::mention(best)),
         search => format!("recall search {}", escape::quoted(search)),
     };
     let excerpt = |node: &Node, chars| match chars {
@@ -239,7 +236,7 @@ pub(super) fn block(lines: &[String]) -> String {
 
 fn trace(trail: &[Node]) -> String {
     let above = trail.first().is_some_and(|node| !node.begins_path()).then(|| "…".to_owned());
-    above.into_iter().chain(trail.iter().map(escape::id)).collect::<Vec<_>>().join(" → ")
+    above.into_iter().chain(trail.iter().map(node_format::id)).collect::<Vec<_>>().join(" → ")
 }
 
 /// Returns a line on what belongs to the nodes of the path now, because headers of a stable prompt do not show it. Changes
@@ -247,12 +244,12 @@ fn trace(trail: &[Node]) -> String {
 pub(super) fn path_line<'n>(newest_first: impl Iterator<Item = &'n Node>) -> Option<String> {
     let (mut shown, mut tokens) = (Vec::new(), 0);
     for node in newest_first {
-        let facts = escape::marks(node);
+        let facts = node_format::marks(node);
         let facts = facts.strip_prefix("1 continuation").map_or(&*facts, |rest| rest.trim_start_matches(" · "));
         if facts.is_empty() {
             continue;
         }
-        let said = format!("{} {}", escape::id(node), facts.replace(" · ", ", "));
+        let said = format!("{} {}", node_format::id(node), facts.replace(" · ", ", "));
         tokens += estimated_tokens(&said) + 2;
         if tokens + 6 > MAX_PATH_LINE_TOKENS {
             break;

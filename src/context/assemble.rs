@@ -12,10 +12,10 @@ use crate::{
 use super::{
     CommandRound, ContextError, ContextOptions, ContextReport, ContextSection, ambient, command_rounds,
     memory::{self, MemoryBlock},
-    message::{MESSAGE_OVERHEAD_TOKENS, PromptPiece, merge_pieces},
     node::{NodeRenderer, escape_headers},
+    node_selection::{MIN_WINDOW_TOKENS, WindowParams, truncate_node},
+    prompt_piece::{MESSAGE_OVERHEAD_TOKENS, PromptPiece, merge_pieces},
     rendered::RenderedNodes,
-    window::{MIN_WINDOW_TOKENS, WindowParams, truncate_node},
 };
 
 /// Instructions for agents with the `loom_aware` permission; the list of their commands follows.

@@ -4,9 +4,9 @@
 //! before. Results get at most half of the budget, those of the newest round two thirds of a large one. Older results
 //! beyond that are omitted.
 
-use super::{ContextSection, message::PromptPiece, node::NodeRenderer};
+use super::{ContextSection, node::NodeRenderer, prompt_piece::PromptPiece};
 use crate::{
-    exec::escape::count,
+    exec::counts::count,
     id::{LocalId, NodeId},
     types::{MessagePart, Role, ToolCall},
 };

@@ -11,7 +11,7 @@ use crate::{
     types::{PinTarget, section},
 };
 
-use super::{Inclusion, InclusionReason, PinReport, node::escape_headers, window::floor_char_boundary};
+use super::{Inclusion, InclusionReason, PinReport, node::escape_headers, node_selection::floor_char_boundary};
 
 /// Minimum tokens of a truncated pin; a smaller one is omitted.
 const MIN_PIN_TOKENS: u32 = 24;

@@ -56,17 +56,18 @@
 
 mod ambient;
 mod assemble;
+mod budget;
 mod command_rounds;
 mod error;
 mod memory;
-mod message;
 mod node;
+mod node_selection;
 mod options;
-mod own_acts;
+mod past_commands;
 mod path;
+mod prompt_piece;
 mod rendered;
 mod report;
-mod window;
 
 pub use assemble::{AssembledPrompt, ContextRequest, assemble};
 pub use command_rounds::{CommandResult, CommandRound};

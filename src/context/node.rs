@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use crate::{
-    exec::{AuthorNames, escape},
+    exec::{AuthorNames, escape, node_format},
     id::{AgentId, NodeId},
     tokens::{TokenCalibration, TokenizerFamily},
     types::{AuthorType, EdgeKind, Mode, Node, Role, Timestamp},
 };
 
-use super::{InclusionReason, Rendering, own_acts::answered_part};
+use super::{InclusionReason, Rendering, past_commands::answered_part};
 
 /// Reader of the nodes and rendering options.
 pub(super) struct NodeRenderer {
@@ -71,7 +71,8 @@ impl NodeRenderer {
         }
         match self.rendering {
             Rendering::Live => {
-                let (header, facts) = (escape::header(node, &self.names.short(node), self.now), escape::facts(node));
+                let (header, facts) =
+                    (node_format::header(node, &self.names.short(node), self.now), node_format::facts(node));
                 let gap = if facts.is_empty() { "" } else { "\n" };
                 format!("{header}{gap}{facts}\n---\n")
             }

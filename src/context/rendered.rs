@@ -7,9 +7,9 @@ use crate::{
 
 use super::{
     ContextSection, Inclusion, InclusionReason, NodeReport,
-    message::{MESSAGE_OVERHEAD_TOKENS, PromptPiece},
     node::NodeRenderer,
-    window::{Window, WindowCandidate, omitted_note, truncate_node},
+    node_selection::{Window, WindowCandidate, omitted_note, truncate_node},
+    prompt_piece::{MESSAGE_OVERHEAD_TOKENS, PromptPiece},
 };
 
 /// Rendered nodes, oldest first.

@@ -87,7 +87,7 @@ impl OrchestratorConfig {
             parallel: Self::DEFAULT_PARALLEL,
             attempts: Self::DEFAULT_ATTEMPTS,
             subtasks: Self::DEFAULT_SUBTASKS,
-            rounds: crate::agent::TurnConfig::DEFAULT_ROUNDS,
+            rounds: crate::turn::TurnConfig::DEFAULT_ROUNDS,
             max_inline_tokens: DEFAULT_REPLY_TOKENS,
             native: false,
             context: context::ContextOptions::default(),

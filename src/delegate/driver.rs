@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     DelegationEffect, DelegationEvent, DelegationReport, DelegationState, DelegationUpdate, Orchestrator,
-    OrchestratorConfig, Plan, RunContext, TaskStatus, events,
+    OrchestratorConfig, Plan, RunContext, TaskStatus, delegation_store,
     lock::DelegationLock,
     prompts,
     verification::{self, VerificationOutcome},
@@ -41,7 +41,7 @@ impl LocalOrchestrator {
 
 impl Orchestrator for LocalOrchestrator {
     fn create(&self, actor: &Actor, parent: NodeId, goal: &str, context: &str) -> Result<NodeId, ToolError> {
-        events::create(actor, parent, goal, context)
+        delegation_store::create(actor, parent, goal, context)
     }
 
     fn run(&self, run_context: RunContext) -> BoxFuture<'_, Result<DelegationReport, ToolError>> {
@@ -83,13 +83,13 @@ impl DelegationDriver {
         let head = loom.node(run_context.delegation)?;
         let lock = take_lock(&config, &run_context, &head)?;
         // The events are read under the lock, so that no other process appends more.
-        let events = events::events(&loom, &head)?;
+        let events = delegation_store::events(&loom, &head)?;
         let Some(&DelegationEvent::Begun { session }) = events.first() else {
             return Err(ToolError::new(ErrorCode::Conflict, "the delegation has no beginning"));
         };
         let purged =
             || ToolError::new(ErrorCode::NotFound, format!("the goal of the delegation [{}] was purged", head.local));
-        let goal = events::task_of(&head).ok_or_else(purged)?;
+        let goal = delegation_store::task_of(&head).ok_or_else(purged)?;
         let tools = config.worker_tools.tools("planner").into_iter().map(|(tool, _)| tool).collect();
         Ok(Self {
             actor: run_context.actor.clone().in_session(session),
@@ -212,7 +212,7 @@ impl DelegationDriver {
         mut with: Vec<Mutation>,
     ) -> Result<Vec<DelegationEffect>, ToolError> {
         let number = u32::try_from(self.events.len() + 1).unwrap_or(u32::MAX);
-        with.push(events::event_mutation(self.head.id, number, &event)?);
+        with.push(delegation_store::event_mutation(self.head.id, number, &event)?);
         self.actor.submit(Op::Delegate, with).await.map_err(|error| match error {
             StoreError::Conflict(message) => {
                 let hint = format!("loom delegate --resume {} shows its status", self.head.local);

@@ -13,10 +13,10 @@
 //!
 //! Not supported: a worker that delegates.
 
+mod attempts;
 mod config;
+mod delegation_store;
 mod driver;
-mod events;
-mod limits;
 mod lock;
 mod plan;
 mod prompts;
@@ -29,11 +29,11 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio::sync::OnceCell;
 
-pub use config::{AgentModel, CheckResult, OrchestratorConfig, WorkerTools};
-pub use driver::LocalOrchestrator;
-pub use events::{DelegationSummary, create, events, list, summary};
 #[doc(hidden)] // for the program
-pub use limits::DelegationLimits;
+pub use attempts::DelegationLimits;
+pub use config::{AgentModel, CheckResult, OrchestratorConfig, WorkerTools};
+pub use delegation_store::{DelegationSummary, create, events, list, summary};
+pub use driver::LocalOrchestrator;
 pub use lock::lock_holder;
 pub use plan::{Plan, PlanError, PlanRules, Subtask};
 pub use state::DelegationEvent;

@@ -7,7 +7,9 @@ use std::fmt;
 
 use super::{
     Delegated,
-    escape::{count, facts, gist_within, id, mention, quoted},
+    counts::count,
+    escape::quoted,
+    node_format::{facts, gist_within, id, mention},
 };
 use crate::{
     id::{LocalId, NodeId},

@@ -1,31 +1,11 @@
-//! Commands that change the tree, with the executor's rules for references.
+//! Commands that change the tree as the front ends do, with the executor's rules for references.
 
-use super::{
-    Answer, AnswerResult, ContinueRequest, Executor, NodeResolver, Position, TreeChange, commit,
-    escape::{id, quoted},
-};
+use super::{AnswerResult, Executor, NodeResolver, Position, commit, escape::quoted, node_format::id};
 use crate::{
-    arrow::{Command, LinkEnd, NodeRef, ResponseKind},
-    id::NodeId,
-    ops::{NodeDraft, require_parent},
-    store::{Mutation, UndoReach},
-    tools::{ErrorCode, MAX_UNDO_STEPS, Tool, ToolError},
-    types::{EdgeKind, LinkTarget, Node, Op, Parent, Permission},
+    arrow::{Command, LinkEnd, NodeRef},
+    tools::{ErrorCode, Tool, ToolError},
+    types::{LinkTarget, Node},
 };
-
-/// The agent that writes continuations if the command names none.
-const DEFAULT_AUTHOR: &str = "subject";
-
-/// Tokens per word that a continuation of a given length in words may have.
-const MAX_TOKENS_PER_WORD: u32 = 3;
-
-/// Number and length of the continuations of a `continue` command.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ContinueLength {
-    pub(super) n: u32,
-    pub(super) tokens: Option<u32>,
-    pub(super) words: Option<u32>,
-}
 
 /// Resolves references as an agent at its position.
 struct PositionResolver<'a, 'h> {
@@ -65,83 +45,6 @@ impl Executor<'_> {
         }
     }
 
-    pub(super) fn continue_(
-        &self,
-        here: &Position,
-        from: Option<&NodeRef>,
-        length: ContinueLength,
-        agent: Option<&str>,
-        instruction: Option<&str>,
-    ) -> AnswerResult {
-        let from = self.node(here, from)?;
-        require_parent(&from, EdgeKind::Continuation)?;
-        let author = self.loom.agent(agent.unwrap_or(DEFAULT_AUTHOR))?;
-        if author.id() == self.agent.id() {
-            let failure = ToolError::new(ErrorCode::PermissionDenied, "an agent cannot have itself continue");
-            return Err(failure.hint("→ continue using agent:\"NAME\" names another one"));
-        }
-        let limit = length.words.map(|words| format!("Write about {words} words."));
-        // Each author sees the words for all of them.
-        let alone = (length.n > 1 && instruction.is_some())
-            .then(|| format!("Write one message; {} are written, each on its own.", length.n));
-        let parts: Vec<&str> = instruction.into_iter().chain(limit.as_deref()).chain(alone.as_deref()).collect();
-        let instruction = (!parts.is_empty()).then(|| parts.join("\n"));
-        let words = length.words.map(|words| words.saturating_mul(MAX_TOKENS_PER_WORD));
-        let asked = ContinueRequest {
-            from: &from,
-            versions: &here.session.versions,
-            author: &author,
-            n: length.n.max(1),
-            tokens: length.tokens.or(words),
-            instruction: instruction.as_deref(),
-        };
-        let saved = self.host.generate(&self.actor(), &asked)?;
-        if let Some(instruction) = &instruction {
-            self.keep_instruction(&saved, instruction)?;
-        }
-        let nodes = saved.into_iter().map(|node| self.loom.node(node)).collect::<Result<_, _>>()?;
-        let by = author.name().to_owned();
-        Ok(Answer::Continued { from: Box::new(from), by, nodes })
-    }
-
-    /// Appends the instruction of a generation to its nodes. It is part of the generation and not an own operation.
-    fn keep_instruction(&self, nodes: &[NodeId], instruction: &str) -> Result<(), ToolError> {
-        let actor = self.actor();
-        let draft = || NodeDraft { kind: Some(EdgeKind::Instruction), ..NodeDraft::text(instruction) };
-        let append = |node: &NodeId| Mutation::Append(Box::new(actor.draft(Parent::Node(*node), draft())));
-        if !nodes.is_empty() {
-            actor.commit(Op::Turn, nodes.iter().map(append).collect())?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn respond(
-        &self,
-        here: &Position,
-        node: Option<&NodeRef>,
-        words: &str,
-        kind: Option<ResponseKind>,
-    ) -> AnswerResult {
-        let node = self.node(here, node)?;
-        not_empty(words, "a response")?;
-        let kind = match kind {
-            None | Some(ResponseKind::Continuation) => EdgeKind::Continuation,
-            Some(ResponseKind::Context) => EdgeKind::Context,
-            Some(ResponseKind::Instruction) => EdgeKind::Instruction,
-        };
-        require_parent(&node, kind)?;
-        let draft = NodeDraft { kind: Some(kind), ..NodeDraft::text(words) };
-        self.append(Tool::Respond, node, draft)
-    }
-
-    /// Appends a node under another one.
-    pub(super) fn append(&self, tool: Tool, node: Node, draft: NodeDraft) -> AnswerResult {
-        let actor = self.actor();
-        let new = actor.draft(Parent::Node(node.id), draft);
-        let receipt = actor.commit(Op::Append, actor.append_mutations(new)?)?;
-        Ok(TreeChange::new(&actor, tool, Op::Append, vec![node], receipt)?.into())
-    }
-
     /// Resolves the target of a link. Returns it with its name for the reply.
     fn link_end(&self, here: &Position, end: &LinkEnd) -> Result<(LinkTarget, String), ToolError> {
         if let Some(name) = &end.doc {
@@ -166,33 +69,6 @@ impl Executor<'_> {
                 Err(failure.hint("→ link ID to ID · → link ID to doc:\"NAME\""))
             }
         }
-    }
-
-    /// Undoes the agent's last operations in this tree, or redoes them.
-    pub(super) fn revert(&self, here: &Position, n: u32, redo: bool) -> AnswerResult {
-        if n == 0 {
-            return Err(ToolError::new(ErrorCode::InvalidSyntax, "n counts operations from 1"));
-        }
-        if n > MAX_UNDO_STEPS {
-            let message = format!("one line takes at most {MAX_UNDO_STEPS} operations back");
-            return Err(ToolError::new(ErrorCode::LimitExceeded, message));
-        }
-        // No command changes agents.
-        let writes = self.agent.profile.permissions.has(Permission::DocWrite);
-        let reach = if writes { UndoReach::Documents } else { UndoReach::Tree };
-        let (actor, tree) = (self.actor().reverting(reach), Some(here.tree.id));
-        let (mut operations, mut stopped) = (Vec::new(), None);
-        for _ in 0..n {
-            match if redo { actor.redo(tree) } else { actor.undo(tree) } {
-                Ok(undone) => operations.push(undone),
-                Err(error) if operations.is_empty() => return Err(error.into()),
-                Err(error) => {
-                    stopped = Some(error.to_string());
-                    break;
-                }
-            }
-        }
-        Ok(Answer::Reverted { redo, operations, stopped })
     }
 }
 

@@ -1,8 +1,7 @@
 //! The command `delegate`: begins or resumes a delegation, or lists those of the tree.
 
 use super::{
-    Answer, AnswerResult, DelegateRequest, Executor, Position,
-    escape::{count, id, quoted},
+    Answer, AnswerResult, DelegateRequest, Executor, Position, counts::count, escape::quoted, node_format::id,
 };
 use crate::{
     arrow::Command,

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use similar::{ChangeTag, TextDiff};
 
 use super::{
-    Answer, AnswerResult, AuthorNames, Executor, Position,
-    escape::{self, content, id, mention},
+    Answer, AnswerResult, AuthorNames, Executor, Position, counts, escape,
+    node_format::{self, content, id, mention},
     word_diff::{WordChange, word_changes},
 };
 use crate::{
@@ -63,7 +63,8 @@ fn push_way(text: &mut String, way: &[Node], end: &Node, names: &AuthorNames) {
     let Some(first) = way.first() else { return };
     let _ = writeln!(text, "before {}:", id(end));
     for node in way.iter().take(MAX_WAY_NODES) {
-        let _ = writeln!(text, "  {} {} · {}", id(node), names.full(node), escape::gist_within(node, MAX_WAY_CHARS));
+        let _ =
+            writeln!(text, "  {} {} · {}", id(node), names.full(node), node_format::gist_within(node, MAX_WAY_CHARS));
     }
     if let Some(more) = way.len().checked_sub(MAX_WAY_NODES).filter(|more| *more > 0) {
         let _ = writeln!(text, "  … {more} more (→ view branch:{} from:{})", mention(end), mention(first));
@@ -71,7 +72,7 @@ fn push_way(text: &mut String, way: &[Node], end: &Node, names: &AuthorNames) {
 }
 
 fn below(longer: &[Node], shorter: &[Node]) -> String {
-    escape::count((longer.len() - shorter.len()) as u64, "step")
+    counts::count((longer.len() - shorter.len()) as u64, "step")
 }
 
 /// Compares two nodes: word by word if both are one paragraph, else line by line.
@@ -124,7 +125,7 @@ fn similarity(old: &str, new: &str) -> usize {
 }
 
 fn size(words: usize) -> String {
-    escape::count(words as u64, "word")
+    counts::count(words as u64, "word")
 }
 
 /// Marks deletions and insertions in one paragraph: `the [-old-]{+new+} word`.

@@ -2,7 +2,8 @@
 
 use super::{
     Answer, AnswerResult, Executor,
-    escape::{count, escape, quoted},
+    counts::count,
+    escape::{escape, quoted},
 };
 use crate::{
     arrow::{Range, WritePlace},

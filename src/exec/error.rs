@@ -1,6 +1,7 @@
 //! Conversions of errors of lower layers to [`ToolError`]: code, message and hint.
 
-use super::escape::{gist, quoted};
+use super::escape::quoted;
+use super::node_format::gist;
 use crate::{
     arrow::{ParseError, ParseErrorCode},
     ops::OpsError,

@@ -1,4 +1,4 @@
-//! Formatting of nodes in text for models, and escaping of content.
+//! Escaping of content in text for models.
 //!
 //! Content can contain lines that look like a reply, a node's header or the edge of a block. Every line of content
 //! therefore passes through [`escape`], and every inline quotation through [`quoted`]. The store holds the unescaped
@@ -8,14 +8,11 @@ use std::borrow::Cow;
 
 use crate::{
     arrow::{ARROWS, Event, scan},
-    recall,
-    types::{Node, Timestamp, excerpt, is_invisible, one_line},
+    types::{is_invisible, one_line},
 };
 
 /// Characters of a line's start in which an arrow can be.
 const MAX_ARROW_OFFSET_CHARS: usize = 160;
-/// Characters of an excerpt in a list.
-const MAX_GIST_CHARS: usize = 120;
 
 /// Returns `text` with a backslash before each line that looks like a reply, a command, a node's header, the edge of a
 /// block or a note of the engine.
@@ -71,105 +68,6 @@ fn is_header(rest: &str) -> bool {
 #[must_use]
 pub fn quoted(text: &str) -> String {
     format!("\"{}\"", one_line(text))
-}
-
-/// Returns an excerpt of a node in quotes, for lists.
-#[must_use]
-pub fn gist(node: &Node) -> String {
-    gist_within(node, MAX_GIST_CHARS)
-}
-
-/// Returns an excerpt of a node in quotes, at most `most` characters long.
-#[must_use]
-pub(crate) fn gist_within(node: &Node, most: usize) -> String {
-    wordless(node, most).unwrap_or_else(|| format!("\"{}\"", excerpt(&node.content, most)))
-}
-
-/// Returns what is shown of a node without words: that it is purged, the commands of a reply, or that it has none. `None`
-/// for a node with words.
-pub(super) fn wordless(node: &Node, most: usize) -> Option<String> {
-    if node.purged_at.is_some() {
-        return Some("(purged)".to_owned());
-    }
-    if node.content.chars().any(|c| !c.is_whitespace() && !is_invisible(c)) {
-        return None;
-    }
-    let calls = recall::calls(node);
-    let shown = if calls.is_empty() { "no words".to_owned() } else { format!("ran {}", calls.join("; ")) };
-    Some(format!("({})", excerpt(&shown, most)))
-}
-
-/// Returns a node's escaped content without trailing line feeds.
-#[must_use]
-pub fn content(node: &Node) -> Cow<'_, str> {
-    if node.purged_at.is_some() { Cow::Borrowed("(purged)") } else { escape(node.content.trim_end_matches('\n')) }
-}
-
-/// Formats a node's id: `[a7x2kq]`.
-#[must_use]
-pub fn id(node: &Node) -> String {
-    format!("[{}]", node.local)
-}
-
-/// Formats a node's id for a command: in brackets only if it has no digit and could be read as a word.
-#[must_use]
-pub fn mention(node: &Node) -> String {
-    if node.local.bytes().any(|byte| byte.is_ascii_digit()) { node.local.to_string() } else { id(node) }
-}
-
-/// Formats a count with its noun: `3 continuations`, `1 branch`, `2 branches`, `2 replies`, `2 leaves`.
-#[must_use]
-pub fn count(number: impl Into<u64>, noun: &str) -> String {
-    match number.into() {
-        1 => format!("1 {noun}"),
-        number => format!("{number} {}", plural(noun)),
-    }
-}
-
-/// Returns the plural of a noun: `continuations`, `branches`.
-pub(super) fn plural(noun: &str) -> String {
-    if let Some(stem) = noun.strip_suffix("leaf") {
-        return format!("{stem}leaves");
-    }
-    match noun.strip_suffix("ly") {
-        Some(stem) => format!("{stem}lies"),
-        None if noun.ends_with("ch") => format!("{noun}es"),
-        None => format!("{noun}s"),
-    }
-}
-
-/// Formats a node's header line: `[a7x2kq] human owner · 3m ago`. An age of a day and more is a date and a time.
-#[must_use]
-pub fn header(node: &Node, author: &str, now: Timestamp) -> String {
-    format!("[{}] {author} · {}", node.local, node.created_at.age_or_date(now))
-}
-
-/// Formats a node's counts and marks in a fixed order, without zeroes; empty if there are none.
-#[must_use]
-pub fn facts(node: &Node) -> String {
-    let (marks, cut) = (marks(node), if node.interrupted { "interrupted" } else { "" });
-    [marks.as_str(), cut].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
-}
-
-/// Formats what belongs to a node, as [`facts`] does: its counts and marks, which change.
-pub(crate) fn marks(node: &Node) -> String {
-    let state = &node.state;
-    let counted = |number: u32, noun| (number > 0).then(|| count(number, noun));
-    let marked = |set: bool, word: &str| set.then(|| word.to_owned());
-    let bookmarked = state.bookmark.as_ref().map(|label| match label.as_str() {
-        "" => "bookmarked".to_owned(),
-        label => format!("bookmarked {}", quoted(label)),
-    });
-    let said = [
-        counted(state.continuations, "continuation"),
-        counted(state.annotations, "annotation"),
-        bookmarked,
-        counted(state.links, "link"),
-        counted(state.versions, "other version"),
-        marked(state.excluded, "excluded"),
-        marked(state.pruned_by.is_some(), "pruned"),
-    ];
-    said.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 #[cfg(test)]
@@ -265,12 +163,5 @@ mod tests {
             let forged = lines(&escaped).find(|line| looks_like_frame(line));
             proptest::prop_assert_eq!(forged, None);
         }
-    }
-
-    #[test]
-    fn counts_have_their_noun() {
-        assert_eq!(count(1u32, "branch"), "1 branch");
-        assert_eq!(count(2u32, "branch"), "2 branches");
-        assert_eq!(count(0u32, "node"), "0 nodes");
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Answer, ExecRights, Host, Outcome, answer::AnswerResult, authorize, change_commands::ContinueLength, escape,
+    Answer, ExecRights, Host, Outcome, answer::AnswerResult, authorize, continue_command::ContinueLength, node_format,
     recall, trace,
 };
 
@@ -268,11 +268,11 @@ impl<'h> Executor<'h> {
         }
         let session = self.loom.session(self.session)?;
         match session.position.filter(|now| *now != before.position.id) {
-            Some(now) => Ok(format!("{text}\n  position: {}", escape::id(&self.loom.node(now)?))),
+            Some(now) => Ok(format!("{text}\n  position: {}", node_format::id(&self.loom.node(now)?))),
             None if answer.adds_to_conversation() => {
-                let onward = answer.new_wording(before.position.id).map(escape::mention);
+                let onward = answer.new_wording(before.position.id).map(node_format::mention);
                 let onward = onward.map_or(String::new(), |new| format!(" · → switch to {new} continues from it"));
-                Ok(format!("{text}\n  you stay at {}{onward}", escape::id(&before.position)))
+                Ok(format!("{text}\n  you stay at {}{onward}", node_format::id(&before.position)))
             }
             None => Ok(text),
         }

@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 
 use super::{
     Answer, AnswerResult, Executor, Position,
+    counts::{count, plural},
     documents::words,
-    escape::{count, gist, id, mention, plural, quoted},
+    escape::quoted,
+    node_format::{gist, id, mention},
 };
 use crate::{
     arrow::{Listing, NodeRef},

@@ -3,11 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{
-    Answer, AnswerResult, Executor, Position,
-    escape::{count, quoted},
-    list::titled,
-};
+use super::{Answer, AnswerResult, Executor, Position, counts::count, escape::quoted, list::titled};
 use crate::{
     arrow::NodeRef,
     id::{AgentId, LocalId, NodeId, SessionId},

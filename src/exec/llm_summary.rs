@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Executor, escape::gist};
+use super::{Executor, node_format::gist};
 use crate::{
     id::NodeId,
     store::{ChangeKind, JournalFilter, Snapshot},

@@ -2,9 +2,12 @@
 
 use super::{
     Answer, AnswerResult, Executor, Position,
+    counts::count,
     documents::words,
-    escape::{self, content, count, escape, gist, id, quoted},
-    extractive_summary, paging, recent_actions,
+    escape::{escape, quoted},
+    extractive_summary,
+    node_format::{self, content, gist, id},
+    paging, recent_actions,
 };
 use crate::{
     arrow::{MemoryView, NodeRange, NodeRef},
@@ -62,7 +65,7 @@ pub fn pinned(snapshot: &dyn Snapshot, target: &PinTarget) -> Result<String, Ops
         PinTarget::Node(id) => {
             let node = snapshot.node(*id)?.ok_or_else(|| OpsError::missing("node", id))?;
             let pruned = if node.state.pruned_by.is_some() { " (pruned)" } else { "" };
-            format!("{} {}{pruned}", escape::id(&node), gist(&node))
+            format!("{} {}{pruned}", node_format::id(&node), gist(&node))
         }
         PinTarget::Document { id, section: heading } => {
             let found = snapshot.documents()?.into_iter().find(|document| document.id == *id);

@@ -19,6 +19,8 @@ mod change_commands;
 mod commit_command;
 #[cfg(feature = "serve")]
 pub(crate) mod completion;
+mod continue_command;
+pub mod counts;
 mod decide;
 mod delegations;
 mod diff;
@@ -35,17 +37,20 @@ mod list_changes;
 mod llm_summary;
 mod memory;
 mod navigate;
+pub mod node_format;
 #[cfg(any(feature = "tui", feature = "serve"))]
 pub(crate) mod outline;
 mod paging;
 mod recall;
 mod reply;
 mod request;
+mod respond;
 mod todo;
 mod trace;
 mod tree;
+mod undo;
 mod view;
-mod web;
+mod web_search;
 pub(crate) mod word_diff;
 
 use answer::AnswerResult;

@@ -2,7 +2,8 @@
 
 use super::{
     Answer, AnswerResult, Executor, Position,
-    escape::{id, mention, quoted},
+    escape::quoted,
+    node_format::{id, mention},
 };
 use crate::{
     arrow::{NodeRef, Relative},

@@ -3,7 +3,7 @@
 //! The whole result is stored for the agent under the command's label. `→ recall "view a7x2kq part 2"` shows the second
 //! page of any tool's result. Pages are cut from the stored text, so a repeated request returns the same page.
 
-use super::{Executor, Position, escape::count};
+use super::{Executor, Position, counts::count};
 use crate::{tokens::estimated_tokens, types::StashContent};
 
 /// The maximum bytes of a stored result.

@@ -20,7 +20,9 @@ use std::collections::HashMap;
 
 use super::{
     Answer, AnswerResult, Executor, Position,
-    escape::{self, count, quoted},
+    counts::{self, count},
+    escape::{self, quoted},
+    node_format,
 };
 use crate::{
     arrow::{NodeRef, Range, RecallFilter, RecallScope, RecallSort},
@@ -104,7 +106,7 @@ impl Executor<'_> {
         if found.is_empty() {
             let mut none = no_results(text, only.exact, &found, &within);
             if let LocalIdLookup::One(node) = snapshot.resolve(here.tree.id, text.trim())? {
-                none.push_str(&format!("\n  that is a node: → view {}", escape::mention(&node)));
+                none.push_str(&format!("\n  that is a node: → view {}", node_format::mention(&node)));
             }
             return Ok(Answer::found(none, subject, Vec::new()));
         }
@@ -139,10 +141,10 @@ impl Executor<'_> {
 
     /// True if an earlier answer of the turn shows the whole node.
     fn is_shown_before(&self, node: &Node) -> bool {
-        let id = escape::id(node);
+        let id = node_format::id(node);
         let (listed, viewed) = (format!("{id} · "), format!("{id} {} ", node.author_type));
         // An answer that shortens the node names the command for the rest.
-        let rest = format!("→ view {} full", escape::mention(node));
+        let rest = format!("→ view {} full", node_format::mention(node));
         let mut answers = self.recalled.iter().flat_map(HashMap::values);
         answers.any(|answer| (answer.contains(&listed) || answer.contains(&viewed)) && !answer.contains(&rest))
     }
@@ -170,7 +172,7 @@ impl Executor<'_> {
             recall::set_received_turn(&*snapshot, here.session.id, node)?;
         }
         let centre = nodes.iter().position(|near| near.id == node.id);
-        let head = format!("around {}, in order:", escape::id(&node));
+        let head = format!("around {}, in order:", node_format::id(&node));
         let page = self.page_tokens(Tool::Recall.name());
         let mut entries = entries_with_results(&*snapshot, here, &nodes, page / 2)?;
         for (entry, near) in entries.iter_mut().zip(&nodes).filter(|(_, near)| near.id != node.id) {
@@ -339,7 +341,7 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolErr
     let turn = |offset: u64| loom.turns(session.id, offset, 1);
     let ends = [("first", turn(0)?), ("newest", turn(session.turns.saturating_sub(session.since + 1))?)];
     for (word, node) in ends.into_iter().flat_map(|(word, nodes)| nodes.into_iter().map(move |node| (word, node))) {
-        lines.push(format!("{word}: {} {}", header(&node, session.id, None), escape::gist(&node)));
+        lines.push(format!("{word}: {} {}", header(&node, session.id, None), node_format::gist(&node)));
     }
     let tools = recall::tool_names(&*snapshot, &Scope::Session(session.id), &Filter::default())?;
     if !tools.is_empty() {
@@ -347,7 +349,7 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolErr
     }
     for node in snapshot.bookmarks(tree.id)?.iter().take(10) {
         let label = node.state.bookmark.as_deref().unwrap_or("");
-        lines.push(format!("bookmark: {} {}", escape::id(node), quoted(label)));
+        lines.push(format!("bookmark: {} {}", node_format::id(node), quoted(label)));
     }
     let state = register.yaml(&SessionInfo::of(session, &snapshot.todos(session.id, None)?));
     lines.push(format!("state:\n{}", indent(&escape::escape(&state))));
@@ -360,8 +362,8 @@ fn matches(found: &SearchResults, shown: usize) -> String {
     match (shown < found.matches, found.is_complete) {
         (false, true) => all,
         (true, true) => format!("{shown} of {all}"),
-        (false, false) => format!("{shown} or more {}", escape::plural("match")),
-        (true, false) => format!("{shown} of {} or more {}", found.matches, escape::plural("match")),
+        (false, false) => format!("{shown} or more {}", counts::plural("match")),
+        (true, false) => format!("{shown} of {} or more {}", found.matches, counts::plural("match")),
     }
 }
 

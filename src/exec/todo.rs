@@ -1,9 +1,6 @@
 //! The command `todo`: the plan of a turn. [`Executor::in_turn`] sets the turn.
 
-use super::{
-    AnswerResult, Executor,
-    escape::{count, quoted},
-};
+use super::{AnswerResult, Executor, counts::count, escape::quoted};
 use crate::{
     arrow::Command,
     id::TodoId,

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::escape::{count, quoted};
+use super::counts::count;
+use super::escape::quoted;
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
     ops::{OpTarget, describe_entry, tree_history},

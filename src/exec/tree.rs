@@ -9,8 +9,10 @@ use std::{collections::HashMap, fmt::Write as _};
 use self::drawing::{DrawingLimits, TreeDrawing};
 use super::{
     Answer, AnswerResult, Executor, Position,
-    escape::{count, gist, id, quoted},
+    counts::count,
+    escape::quoted,
     list::positions,
+    node_format::{gist, id},
 };
 use crate::{
     arrow::NodeRef,

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    Answer, AnswerResult, AuthorNames, Executor, Position,
-    escape::{self, content, facts, gist, header, id, mention},
+    Answer, AnswerResult, AuthorNames, Executor, Position, counts, escape,
+    node_format::{self, content, facts, gist, header, id, mention},
     recall::{CallLengths, result_lines},
 };
 use crate::{
@@ -47,7 +47,7 @@ impl Executor<'_> {
                 if let Some(summary) = self.long_summary(&node)? {
                     let _ = writeln!(text, "Summary: {summary}");
                 }
-                let rest = escape::count(rest, "token");
+                let rest = counts::count(rest, "token");
                 let _ = write!(text, "{part}\n… {rest} more → view {} full", mention(&node));
             }
         }
@@ -161,8 +161,8 @@ impl Executor<'_> {
         };
         let text = match before.filter(|_| first.is_none()) {
             Some(node) => {
-                let above = escape::count(u64::from(node.depth) + 1, "node");
-                format!("[Note: {above} before · → view branch:{}]\n{text}", escape::mention(&node))
+                let above = counts::count(u64::from(node.depth) + 1, "node");
+                format!("[Note: {above} before · → view branch:{}]\n{text}", node_format::mention(&node))
             }
             None => text,
         };

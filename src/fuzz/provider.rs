@@ -10,7 +10,7 @@ use crate::provider::{
     sse::{SseError, SseEvent, SseParser},
 };
 
-use crate::provider::{http::Http, protocol::parse_error_body, reply::StreamReader};
+use crate::provider::{http::Http, protocol::parse_error_body, stream_reader::StreamReader};
 
 /// Fields, values and line ends of streams.
 pub(super) const WORDS: &[&str] = &[

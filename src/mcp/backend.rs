@@ -9,7 +9,7 @@ use std::{
 use rmcp::{RoleServer, model::Tool as McpTool, service::RequestContext};
 use tokio_util::sync::CancellationToken;
 
-use super::{running::RunningCalls, schema};
+use super::{running_calls::RunningCalls, tool_list};
 use crate::{
     context::ContextOptions,
     exec::ExecRights,
@@ -132,7 +132,7 @@ impl McpState {
 
     /// Returns the tools in the order of the list.
     pub(super) fn tools(&self) -> Vec<McpTool> {
-        schema::tools(self.settings.read_only, self.settings.search_fetch)
+        tool_list::tools(self.settings.read_only, self.settings.search_fetch)
     }
 
     /// Returns the rights of the client's model. The default agent also reads other trees; a named one has its own

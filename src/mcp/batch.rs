@@ -11,10 +11,9 @@ use super::{
     backend::{McpBackend, McpCaller, McpState},
     client_delegation::CallerOrchestrator,
     consent::{self, Consent, ConsentQuestion},
-    resource,
-    schema::{DELEGATION_FIELD, FETCH_TOOL, ITEMS_FIELD, LINES_TOOL, NODES_FIELD, SEARCH_TOOL},
-    search_and_fetch,
+    resource, search_and_fetch,
     sessions::SessionResolver,
+    tool_list::{DELEGATION_FIELD, FETCH_TOOL, ITEMS_FIELD, LINES_TOOL, NODES_FIELD, SEARCH_TOOL},
 };
 use crate::{
     arrow::{self, Command, Event, RecallScope},

@@ -14,8 +14,8 @@ use super::{
     backend::{McpCaller, McpState},
     batch::{self, BatchProgress, CallContext, CallOutcome, ToolInput},
     consent::{self, Consent},
-    running::{ANSWER_TIME, RunningCall},
-    schema::LINES_TOOL,
+    running_calls::{ANSWER_TIME, RunningCall},
+    tool_list::LINES_TOOL,
 };
 use crate::tools::{ErrorCode, ToolError};
 

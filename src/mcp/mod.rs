@@ -15,11 +15,11 @@ mod handler;
 mod http;
 mod prompt;
 mod resource;
-mod running;
-mod schema;
+mod running_calls;
 mod search_and_fetch;
 mod sessions;
 mod subscription;
+mod tool_list;
 mod transport;
 
 use std::{io, sync::Arc, time::Duration};

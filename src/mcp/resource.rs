@@ -6,7 +6,7 @@ use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 
 use super::{backend::McpBackend, subscription::WatchedSubject};
 use crate::{
-    exec::{ExecRights, escape},
+    exec::{ExecRights, node_format},
     id::NodeId,
     store::TreeFilter,
     tools::{ErrorCode, ToolError, missing_permission},
@@ -183,7 +183,7 @@ fn tree_text(backend: &McpBackend, name: &str) -> Result<String, ToolError> {
 }
 
 fn node_text(backend: &McpBackend, node: &Node) -> String {
-    format!("{}\n{}", escape::header(node, &node.speaker(), backend.loom.now()), escape::content(node))
+    format!("{}\n{}", node_format::header(node, &node.speaker(), backend.loom.now()), node_format::content(node))
 }
 
 fn document_text(backend: &McpBackend, name: &str) -> Result<String, ToolError> {

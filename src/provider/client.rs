@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::http::Http;
 use super::model_list::{self, default_model};
 use super::protocol::{self, Capabilities};
-use super::reply::StreamReader;
+use super::stream_reader::StreamReader;
 use super::{
     DEFAULT_PARALLEL, Endpoint, Finish, Generation, Model, Protocol, ProviderError, Request, Retry, Sampling, Sink,
 };

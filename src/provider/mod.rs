@@ -39,8 +39,6 @@ pub(crate) mod protocol;
 #[cfg(feature = "net")]
 mod provider_status;
 #[cfg(feature = "net")]
-pub(crate) mod reply;
-#[cfg(feature = "net")]
 mod retry;
 mod sampling;
 mod scripted;
@@ -48,6 +46,8 @@ mod secret;
 #[cfg(feature = "net")]
 #[doc(hidden)]
 pub mod sse;
+#[cfg(feature = "net")]
+pub(crate) mod stream_reader;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
 #[cfg(feature = "net")]

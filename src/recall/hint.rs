@@ -8,7 +8,7 @@
 //!
 //! It detects English phrases, and names and identifiers of any language.
 
-mod lexicon;
+mod phrases;
 mod references;
 
 use std::collections::{HashMap, HashSet};

@@ -20,7 +20,8 @@ use axum::{
 use super::{
     browser_login::{self, BrowserLogin},
     error::{ApiError, Result},
-    state::{AppState, ServerSettings},
+    settings::ServerSettings,
+    state::AppState,
     token::{TokenRecord, TokenScope},
 };
 use crate::{

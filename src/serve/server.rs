@@ -10,7 +10,8 @@ use super::{
     connection,
     journal_tail::watch_journal,
     router::router,
-    state::{AppState, ServerSettings},
+    settings::ServerSettings,
+    state::AppState,
 };
 use crate::{
     provider::{

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -12,83 +11,25 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     access::{Caller, RateLimiter, ThoughtReader},
-    approval::PendingApprovals,
-    browser_login::BrowserLogins,
     call_recorder::CallQueue,
     delegation_runs::DelegationRuns,
     error::{ApiError, Result},
     journal_tail::JournalTail,
     metrics::Metrics,
     openai::ResponseRuns,
-    recording_proxy::Upstreams,
-    token::{CHECK_INTERVAL, TokenFile},
+    settings::ServerSettings,
+    token::CHECK_INTERVAL,
     tree_shape::ShapeCache,
 };
 use crate::{
-    context::ContextOptions,
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, Loom, SessionDraft},
-    provider::Prices,
-    session::{ConversationSettings, ToolAccess},
     tools::Tool,
     types::{Agent, AgentKind, Node, Session, Tree, WorkItem},
 };
 
 /// Minimum number of short reads that run at the same time.
 const MIN_READS: usize = 4;
-
-/// Settings of the server.
-pub struct ServerSettings {
-    /// The open store.
-    pub loom: Loom,
-    /// Models, web search and orchestrator for agents' turns.
-    pub tool_access: ToolAccess,
-    /// Context options of generations.
-    pub context: ContextOptions,
-    /// Settings of the conversations of work items.
-    pub conversation: ConversationSettings,
-    /// Folder of partial replies; `None`: a crash loses text that is not committed.
-    pub partials_dir: Option<PathBuf>,
-    /// Token prices for cost calculation.
-    pub prices: Prices,
-    /// Access tokens.
-    pub tokens: TokenFile,
-    /// Logins of browsers.
-    pub browsers: BrowserLogins,
-    /// Limits of requests.
-    pub limits: ServerLimits,
-    /// Host names by which clients may address the server, in addition to IP addresses and `localhost`.
-    pub hosts: Vec<String>,
-    /// Approvals that wait for a person's decision.
-    pub approvals: Arc<PendingApprovals>,
-    /// Base URLs to which the proxy passes calls on.
-    pub upstreams: Upstreams,
-    /// Names of models that `/v1/models` lists.
-    pub models: Vec<String>,
-    /// MCP server at `/mcp`, behind the access control. It gets the acting agent in the header `x-loom-agent`.
-    pub mcp: Option<axum::Router>,
-}
-
-/// Limits of requests.
-#[derive(Debug, Clone, Copy)]
-pub struct ServerLimits {
-    /// Maximum size of a request body, in bytes.
-    pub body_bytes: usize,
-    /// Maximum size of an imported file, in bytes, and of what a compressed one unpacks to. It is not held in memory.
-    pub import_bytes: u64,
-    /// Requests per second that a token may send in the long run.
-    pub requests_per_second: u32,
-    /// Open event streams per token.
-    pub streams: usize,
-    /// Time for reading a request and answering it, streams excepted, in seconds.
-    pub seconds: u64,
-}
-
-impl Default for ServerLimits {
-    fn default() -> Self {
-        Self { body_bytes: 16 << 20, import_bytes: 1 << 30, requests_per_second: 2_000, streams: 2_000, seconds: 300 }
-    }
-}
 
 /// Shared state of the server. Cheap to clone.
 #[derive(Clone)]

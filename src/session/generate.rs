@@ -1,14 +1,14 @@
-//! Driver of generations: runs one turn ([`crate::agent`]) for each continuation; their streams run concurrently.
+//! Driver of generations: runs one turn ([`crate::turn`]) for each continuation; their streams run concurrently.
 //!
 //! Each reply is saved when it and all replies requested before it have ended, so siblings are stored in the order of
 //! the request. An interrupted or cancelled reply is saved with the text so far and marked
 //! as interrupted. A reply that fails before its first text leaves no node. The model limits its concurrent requests,
 //! because some servers abort a stream when the next request arrives.
 
-mod lease;
+mod generation_lease;
 mod save_in_order;
 
-pub(super) use lease::LEASE_DURATION;
+pub(super) use generation_lease::LEASE_DURATION;
 
 use std::{collections::HashSet, ops::Range, sync::Arc};
 
@@ -17,21 +17,21 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     DelegationUpdate,
+    command_batch::CommandBatch,
     generate_request::{GenerateError, GenerateRequest, Progress},
-    host::CommandBatch,
     model_request_task::{ModelRequestTask, ReportSender, forward_cancellation},
     partial_replies::{PartialReplyFile, PartialReplyHeader},
     prompt::{TurnProgress, offered_author, prompt},
     save_reply::{append_open_todos_note, record_session_model, record_system_prompt},
 };
 use crate::{
-    agent::{BatchOutcome, RoundOutput, ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
     context::CommandRound,
     exec::CommandReply,
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
     provider::{Model, ProviderError, Request, ToolDefinition},
     tools,
+    turn::{BatchOutcome, RoundOutput, ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
     types::{Node, Todo, TodoScope},
 };
 
@@ -111,7 +111,7 @@ pub async fn generate(
     driver.start_slots().await?;
     let cancel = driver.request.cancel.clone();
     let mut cancelled = false;
-    let mut renewal = tokio::time::interval(lease::LEASE_RENEWAL_INTERVAL);
+    let mut renewal = tokio::time::interval(generation_lease::LEASE_RENEWAL_INTERVAL);
     renewal.reset();
     while driver.slots.iter().any(|slot| !slot.turn.is_over()) {
         tokio::select! {

@@ -9,13 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Background, DelegationUpdate, Orchestrator};
 use crate::{
-    agent::TurnConfig,
     context::{self, ContextError},
     exec::CommandReply,
     id::{AgentId, NodeId},
     ops::OpsError,
     provider::{EmbeddingModel, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
     tools::{DEFAULT_REPLY_TOKENS, HostTool, ToolError, WebHit, WebSearch},
+    turn::TurnConfig,
     types::{Agent, Json, Node, Permissions, Todo, setters},
 };
 

@@ -6,8 +6,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::TurnInput,
     provider::{Finish, FinishReason, Generation, Model, ProviderError, Request, StreamEvent},
+    turn::TurnInput,
 };
 
 /// Channel for reports of stream tasks, each with the index of its slot.

@@ -7,13 +7,13 @@ use super::{
     stored_calls::stored_calls,
 };
 use crate::{
-    agent::RoundOutput,
     exec::todo_name,
     id::NodeId,
     ops::{Actor, NodeDraft, OpsError},
     provider::{FinishReason, Model, Prices, Sampling},
     store::Mutation,
     tools::HostTool,
+    turn::RoundOutput,
     types::{AuthorType, EdgeKind, Json, Node, Op, Parent, SessionPatch, Todo, ToolCallFields},
 };
 

@@ -14,12 +14,12 @@ use super::{
     save_reply::{SaveOptions, save},
 };
 use crate::{
-    agent::RoundOutput,
     id::NodeId,
     ops::{Actor, NodeDraft, OpsError},
     provider::{Finish, Message, Model, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent},
     store::Mutation,
     tokens::estimated_tokens,
+    turn::RoundOutput,
     types::{Agent, AuthorType, Node, Op, Parent},
 };
 

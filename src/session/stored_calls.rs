@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use crate::{
-    agent::ToolRequest,
     arrow::Command,
     exec::{ExecRequest, read_line},
     id::NodeId,
     tools::HostTool,
+    turn::ToolRequest,
     types::Json,
 };
 

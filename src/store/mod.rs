@@ -11,7 +11,7 @@
 mod agents;
 mod envelope_compression;
 mod error;
-mod full_text;
+mod lease_rules;
 mod local_ids;
 mod location;
 mod mutation;
@@ -24,6 +24,7 @@ mod postgres;
 mod query;
 mod reader;
 mod receipt;
+mod search_records;
 mod searched_text;
 mod sqlite;
 mod transaction_guard;
@@ -35,8 +36,6 @@ use std::{path::Path, sync::Arc};
 
 pub(crate) use agents::{default_agents, is_default_agent};
 pub use error::{Result, StoreError};
-#[doc(hidden)] // for the ranking
-pub use full_text::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
 pub use location::Location;
 pub use mutation::{Change, ChangeKind, Mutation};
 pub use mutation_targets::{PriorPlacement, PurgeTarget};
@@ -55,6 +54,8 @@ pub use query::{
 };
 pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, ShapeReader, Snapshot};
 pub use receipt::{AppendedNode, Receipt};
+#[doc(hidden)] // for the ranking
+pub use search_records::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
 #[doc(hidden)] // for the program
 pub use sqlite::count_bytes;
 pub use sqlite::{ForeignDatabase, ForeignQuery, RowFilter, SqliteStore, migration_copies, sidecar_files};

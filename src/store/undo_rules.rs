@@ -12,6 +12,27 @@ use crate::{
     types::{Op, SessionPatch},
 };
 
+impl Op {
+    /// True if `undo` can revert the operation.
+    ///
+    /// A purge is final. Navigation, planning and a model's own turn are no changes that a user expects `undo` to
+    /// revert. An import is undone with the tree that it created.
+    #[must_use]
+    pub const fn can_be_undone(self) -> bool {
+        !matches!(
+            self,
+            Self::Purge
+                | Self::Session
+                | Self::Undo
+                | Self::Redo
+                | Self::Memory
+                | Self::Turn
+                | Self::Plan
+                | Self::Delegate
+        )
+    }
+}
+
 /// An entry of a group that is reverted. `N` identifies a node.
 pub(super) struct RevertedEntry<N> {
     pub(super) op: Op,

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    ArgSpec, ArgType, HostTool, TABLE, Tool, ToolGroup, missing_permission, permission::form_missing_permission,
+    ArgSpec, ArgType, HostTool, TABLE, Tool, ToolGroup, missing_permission,
+    required_permissions::form_missing_permission,
 };
 use crate::types::{Permissions, first_sentence};
 

@@ -15,8 +15,8 @@ mod limits;
 mod native;
 mod node_ref;
 mod operations;
-mod permission;
 mod reference;
+mod required_permissions;
 mod schema;
 mod spec;
 mod summary;
@@ -35,9 +35,9 @@ pub use native::{NativeAlias, NativeToolSpec, native};
 pub use node_ref::{NodeRange, NodeRef};
 pub use operations::{Command, TABLE, Tool};
 #[doc(hidden)] // for the program
-pub use permission::missing_permission;
-#[doc(hidden)] // for the program
 pub use reference::reference;
+#[doc(hidden)] // for the program
+pub use required_permissions::missing_permission;
 pub use schema::schema;
 pub use spec::{ArgRules, SideEffect, ToolGroup, ToolSpec};
 pub use summary::{SummaryRequest, SummaryResponse};

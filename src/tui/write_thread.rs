@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     arrow::{Command, LinkEnd, NodeRef},
-    exec::{NodeResolver, commit, escape::count},
+    exec::{NodeResolver, commit, counts::count},
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, NodeDraft, OpDescription, OpsError, TreeDraft, UndoResult, require_parent},
     session::{Interruption, resume},

@@ -80,27 +80,6 @@ coded! {
     }
 }
 
-impl Op {
-    /// True if `undo` can revert the operation.
-    ///
-    /// A purge is final. Navigation, planning and a model's own turn are no changes that a user expects `undo` to
-    /// revert. An import is undone with the tree that it created.
-    #[must_use]
-    pub const fn can_be_undone(self) -> bool {
-        !matches!(
-            self,
-            Self::Purge
-                | Self::Session
-                | Self::Undo
-                | Self::Redo
-                | Self::Memory
-                | Self::Turn
-                | Self::Plan
-                | Self::Delegate
-        )
-    }
-}
-
 /// Subject of a change that is not a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -16,7 +16,7 @@ use super::{
     tools::{Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking},
     walk::{self, Deadline},
 };
-use crate::{exec::escape::count, types::Permission};
+use crate::{exec::counts::count, types::Permission};
 use futures_util::future::BoxFuture;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {

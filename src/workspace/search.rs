@@ -16,7 +16,7 @@ use super::{
     walk::{self, Deadline},
 };
 use crate::{
-    exec::escape::count,
+    exec::counts::count,
     tools::{ErrorCode, ToolError},
     types::Permission,
 };

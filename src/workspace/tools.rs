@@ -174,5 +174,5 @@ pub(super) async fn blocking<T: Send + 'static>(
 
 /// Formats a number of lines.
 pub(super) fn lines(count: usize) -> String {
-    crate::exec::escape::count(count as u64, "line")
+    crate::exec::counts::count(count as u64, "line")
 }

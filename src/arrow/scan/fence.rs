@@ -15,9 +15,15 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    /// Three markers at a column; more may follow.
-    pub(super) fn new(marker: u8, indent: usize) -> Self {
-        Self { marker, length: 3, deepest: if indent <= 3 { 3 } else { indent + 3 } }
+    /// Opens a fence with the markers at the beginning of a text at a column, and returns it with their length: three; more
+    /// may follow. An error with the number of markers if there are fewer.
+    pub(super) fn open(text: &[u8], indent: usize) -> Result<(Self, usize), usize> {
+        const MARKERS: usize = 3;
+        let run = text.iter().take(MARKERS).take_while(|byte| **byte == text[0]).count();
+        if run < MARKERS {
+            return Err(run);
+        }
+        Ok((Self { marker: text[0], length: MARKERS, deepest: if indent <= 3 { 3 } else { indent + 3 } }, MARKERS))
     }
 }
 

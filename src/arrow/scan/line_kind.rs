@@ -107,10 +107,10 @@ pub(super) fn lead(text: &str, last: bool, back: bool) -> LineStart {
 /// A fence, or a line in one or two backticks. Three are no surrounding backticks: they are a fence's.
 fn ticked(text: &str, at: usize, indent: usize, last: bool, back: bool) -> LineStart {
     let marker = text.as_bytes()[at];
-    let run = text.as_bytes()[at..].iter().take(3).take_while(|byte| **byte == marker).count();
-    if run == 3 {
-        return LineStart::Fence { fence: Fence::new(marker, indent), end: at + run };
-    }
+    let run = match Fence::open(&text.as_bytes()[at..], indent) {
+        Ok((fence, length)) => return LineStart::Fence { fence, end: at + length },
+        Err(run) => run,
+    };
     if at + run == text.len() && !last {
         return LineStart::Undecided;
     }

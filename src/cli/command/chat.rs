@@ -32,12 +32,14 @@ use self::{
 use super::sessions;
 use crate::cli::{
     command_context::CommandContext,
+    ctrl_c::CtrlC,
     delegation,
     error::{CliError, Result},
-    models::{self, CtrlC},
+    models,
     output::{DIM, ID, count, paint},
     process_setup,
     sanitize::sanitize,
+    session_host,
     show::StreamPrinter,
     turn_args::{OwnTools, TurnArgs},
 };
@@ -164,7 +166,7 @@ pub(crate) fn run_session(
             done => _ = done?,
         }
     }
-    models::wait_for_background(&chat.background, &chat.runtime, &chat.ctrl_c)?;
+    session_host::wait_for_background(&chat.background, &chat.runtime, &chat.ctrl_c)?;
     if lines.is_interactive() {
         writeln!(cx.out, "{}", paint(DIM, "the session stays: `loom chat` or `loom resume` continues it"))?;
     }
@@ -213,7 +215,7 @@ enum ChatEvent<'a> {
 impl Chat {
     fn run_command(&mut self, text: &str, typed: bool, cx: &mut CommandContext<'_>) -> Result<()> {
         let mut host =
-            models::session_host(cx, cx.agent.id(), self.reference.as_deref(), &self.runtime, self.ctrl_c.arm());
+            session_host::session_host(cx, cx.agent.id(), self.reference.as_deref(), &self.runtime, self.ctrl_c.arm());
         self.own_tools.typed.store(typed && !text.trim().contains('\n'), Ordering::Relaxed);
         host.tool_access.tools = Arc::clone(&self.own_tools.tools);
         host.tool_access.orchestrator.clone_from(&self.orchestrator);
@@ -289,7 +291,7 @@ impl Chat {
             return Err(output_error);
         }
         if let Some(agent_session) = &agent_session {
-            models::follow_agent(&self.actor, agent_session)?;
+            session_host::follow_agent(&self.actor, agent_session)?;
         }
         match (done, printer.failure) {
             (Ok(nodes), failure) => {

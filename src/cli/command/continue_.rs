@@ -14,11 +14,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
     command_context::CommandContext,
+    ctrl_c::CtrlC,
     error::{CliError, Result},
-    models::{self, CtrlC, open_all},
+    models::open_all,
     output::{DIM, ID, paint},
     process_setup, progress,
     sanitize::{one_line, tail},
+    session_host,
     show::{NodeJson, StreamPrinter, turn},
     turn_args::TurnArgs,
 };
@@ -92,7 +94,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         ContinuePrinter::new(request.continuations(), &request.models, n, &request.author.profile.name, cancel.clone());
     let done = runtime.block_on(generate(&actor, request, |progress| printer.on_progress(progress, cx)));
     if runs_commands {
-        models::follow_agent(&own, &actor)?;
+        session_host::follow_agent(&own, &actor)?;
     }
     printer.finish(done, cx)
 }

@@ -18,9 +18,9 @@ use serde::Serialize;
 
 use crate::cli::{
     command_context::CommandContext,
+    ctrl_c::CtrlC,
     delegation::{self, OrchestratorBuilder},
     error::{CliError, Result},
-    models::CtrlC,
     output::{DIM, ID, paint},
     process_setup,
     sanitize::{cut, sanitize},

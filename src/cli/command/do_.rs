@@ -17,11 +17,12 @@ use serde::Serialize;
 
 use crate::cli::{
     command_context::CommandContext,
+    ctrl_c::CtrlC,
     error::{CliError, Result},
-    models::{self, CtrlC},
     output::{DIM, count, paint},
     process_setup,
     sanitize::{one_line, sanitize},
+    session_host,
 };
 
 #[derive(Debug, clap::Args)]
@@ -62,7 +63,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (_, session, _) = cx.ensure_session()?;
     let runtime = process_setup::runtime()?;
     let ctrl_c = CtrlC::listen(&runtime);
-    let host = models::session_host(cx, cx.agent.id(), None, &runtime, ctrl_c.arm());
+    let host = session_host::session_host(cx, cx.agent.id(), None, &runtime, ctrl_c.arm());
     let mut executor = Executor::new(cx.loom.clone(), cx.agent.clone(), session, &host);
     let (mut failed, mut all) = (0u64, 0u64);
     for batch in batches {
@@ -86,7 +87,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
             }
         }
     }
-    models::wait_for_background(&host.tool_access.background, &runtime, &ctrl_c)?;
+    session_host::wait_for_background(&host.tool_access.background, &runtime, &ctrl_c)?;
     match failed {
         0 => Ok(()),
         _ => Err(CliError::failed(format!("{failed} of {} failed", count(all, "line")))),

@@ -15,9 +15,10 @@ use serde_json::json;
 use super::experiment_run::{self, RunArgs, RunConsent, RunLock, RunProgress};
 use crate::cli::{
     command_context::CommandContext,
+    ctrl_c::CtrlC,
     error::Result,
     input,
-    models::{CtrlC, open_all},
+    models::open_all,
     output::{ID, paint},
     process_setup,
     sanitize::cut,

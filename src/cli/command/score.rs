@@ -10,8 +10,9 @@ use tokio::runtime::Runtime;
 use super::experiment_run::{self, RunArgs, RunConsent, RunLock, RunProgress};
 use crate::cli::{
     command_context::CommandContext,
+    ctrl_c::CtrlC,
     error::{CliError, Result},
-    models::{CtrlC, open},
+    models::open,
     output::{ID, count, paint},
     process_setup,
     sanitize::{cut, one_line},

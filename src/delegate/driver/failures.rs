@@ -2,7 +2,7 @@
 
 use super::{
     super::{DelegationLimits, DelegationState, DelegationSummary, TaskStatus},
-    DelegationDriver, DelegationEvent, Plan, ToolError, events,
+    DelegationDriver, DelegationEvent, Plan, ToolError, delegation_store,
 };
 use crate::types::{Session, first_words, one_line};
 
@@ -16,7 +16,7 @@ impl DelegationDriver {
     /// Returns subtasks that failed in other delegations of this workspace and work item, each with its reason.
     pub(super) fn earlier_failures(&self) -> Result<Vec<String>, ToolError> {
         let own = self.loom.session(self.session)?;
-        let others = events::list(&self.loom)?;
+        let others = delegation_store::list(&self.loom)?;
         let others =
             others.iter().filter(|other| other.head.id != self.head.id && other.head.state.pruned_by.is_none());
         let mut found = Vec::new();
@@ -28,7 +28,7 @@ impl DelegationDriver {
     }
 
     fn failures_of(&self, other: &DelegationSummary, own: &Session) -> Result<Vec<String>, ToolError> {
-        let events = events::events(&self.loom, &other.head)?;
+        let events = delegation_store::events(&self.loom, &other.head)?;
         let Some(DelegationEvent::Begun { session }) = events.first() else { return Ok(Vec::new()) };
         let theirs = self.loom.session(*session)?;
         if (&theirs.workspace, &theirs.item) != (&own.workspace, &own.item) {

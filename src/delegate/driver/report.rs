@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     super::{DelegationState, DelegationStatus, SubtaskReport, SubtaskState, SubtaskStatus, SubtaskUsage, TaskStatus},
-    DelegationDriver, DelegationEvent, DelegationReport, Plan, ToolError, events, verification,
+    DelegationDriver, DelegationEvent, DelegationReport, Plan, ToolError, delegation_store, verification,
 };
 use crate::{
     id::NodeId,
@@ -136,7 +136,7 @@ impl DelegationDriver {
             return Ok(shared);
         }
         let folder = self.loom.session(self.session)?.workspace;
-        for other in events::list(&self.loom)?.into_iter().filter(|other| other.is_open()) {
+        for other in delegation_store::list(&self.loom)?.into_iter().filter(|other| other.is_open()) {
             // Only the later of two delegations is warned.
             if other.head.id == self.head.id || other.head.seq > self.head.seq {
                 continue;
@@ -158,7 +158,7 @@ impl DelegationDriver {
     /// Returns the files that a delegation in this workspace plans to change.
     fn files_of(&self, head: NodeId, folder: &str) -> Result<BTreeMap<String, usize>, ToolError> {
         let head = self.loom.node(head)?;
-        let events = events::events(&self.loom, &head)?;
+        let events = delegation_store::events(&self.loom, &head)?;
         let (mut here, mut files) = (false, BTreeMap::new());
         for event in &events {
             match event {

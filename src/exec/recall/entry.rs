@@ -3,7 +3,9 @@
 use crate::{
     exec::{
         Position,
-        escape::{self, content, count, quoted},
+        counts::count,
+        escape::quoted,
+        node_format::{self, content},
     },
     id::SessionId,
     recall::{self, cut_at},
@@ -72,8 +74,8 @@ impl RecallEntry {
         let tokens = estimated_tokens(&text);
         let tool = node.author_type == AuthorType::Tool || node.kind == EdgeKind::Tool;
         let rest = match other {
-            None => format!("→ view {} full", escape::mention(node)),
-            Some(_) => format!("→ switch to {} in tree:\"{}\"", escape::mention(node), node.tree),
+            None => format!("→ view {} full", node_format::mention(node)),
+            Some(_) => format!("→ switch to {} in tree:\"{}\"", node_format::mention(node), node.tree),
         };
         Ok(Self {
             head: dated_header(here, node, call, other.as_ref()),
@@ -82,7 +84,7 @@ impl RecallEntry {
             seq: node.seq,
             turn: node.turn.filter(|_| node.session == Some(here.session.id)),
             rest,
-            mention: escape::mention(node),
+            mention: node_format::mention(node),
             tool,
             failed: recall::is_failure(node),
             tokens,
@@ -166,7 +168,7 @@ pub(super) fn header(node: &Node, session: SessionId, call: Option<String>) -> S
         (None, _) => String::new(),
     };
     let pruned = if node.state.pruned_by.is_some() { " (pruned)" } else { "" };
-    format!("{turn}{}{tool} {}{pruned}:", node.author_type, escape::id(node))
+    format!("{turn}{}{tool} {}{pruned}:", node.author_type, node_format::id(node))
 }
 
 /// Formats a [`header`] with time, depth, failure, and the tree if it is an `other` one.
@@ -200,7 +202,7 @@ pub(in crate::exec) fn result_lines(
         let failed = failure(result).map(|failure| format!(" {failure}")).unwrap_or_default();
         let text = content(result);
         if lengths.is_none() && (text.lines().count() > 1 || text.chars().count() > LINE_CHARS) {
-            return format!("result {}{tool}{failed}:\n{text}", escape::id(result));
+            return format!("result {}{tool}{failed}:\n{text}", node_format::id(result));
         }
         let lines = match text.lines().count() {
             0 | 1 => String::new(),
@@ -211,7 +213,7 @@ pub(in crate::exec) fn result_lines(
             false => end_of(&one_line(without_exit_code(&text)), most).trim().to_owned(),
         };
         let words = if words.is_empty() { words } else { format!(": {words}") };
-        format!("result {}{tool}{failed}{lines}{words}", escape::id(result))
+        format!("result {}{tool}{failed}{lines}{words}", node_format::id(result))
     };
     let mut lines: Vec<String> = results.iter().take(MAX_RESULT_LINES).map(line).collect();
     if results.len() > MAX_RESULT_LINES {

@@ -8,7 +8,9 @@ use super::entry::{CallLengths, LINE_CHARS, RecallEntry, entries_with_results, h
 use crate::{
     exec::{
         Position,
-        escape::{self, content, count, quoted},
+        counts::count,
+        escape::{self, quoted},
+        node_format::{self, content},
     },
     recall::{self, Hit, SearchResults, excerpt},
     store::Snapshot,
@@ -117,7 +119,7 @@ fn named(here: &Position, node: &Node, most: usize) -> String {
     let text = one_line(&content(node));
     let call = || recall::calls(node).into_iter().next().map(|call| format!("calls {call}")).unwrap_or_default();
     let text = if text.is_empty() { call() } else { text };
-    format!("{}{tree} {}", escape::id(node), quoted(&first_words(&text, most)))
+    format!("{}{tree} {}", node_format::id(node), quoted(&first_words(&text, most)))
 }
 
 /// Formats a hit that the agent sees elsewhere.

@@ -7,10 +7,7 @@ use super::{
 };
 use crate::{
     arrow::RecallFilter,
-    exec::{
-        Answer, AnswerResult, Executor, Position,
-        escape::{count, quoted},
-    },
+    exec::{Answer, AnswerResult, Executor, Position, counts::count, escape::quoted},
     recall::{self, Filter, ToolQuery},
     tools::{NativeAlias, Tool},
     types::one_line,

@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt::Write as _};
 use crate::{
     exec::{
         AuthorNames,
-        escape::{self, id, mention},
+        node_format::{self, id, mention},
     },
     id::NodeId,
     store::{ChildFilter, Snapshot},
@@ -269,7 +269,7 @@ impl<'a> TreeDrawing<'a> {
 
 /// Returns the first words of a node in quotes.
 fn first_words_of(node: &Node, words: usize) -> String {
-    if let Some(shown) = escape::wordless(node, (words + MAX_LAST_WORDS) * MAX_CHARS_PER_WORD) {
+    if let Some(shown) = node_format::wordless(node, (words + MAX_LAST_WORDS) * MAX_CHARS_PER_WORD) {
         return shown;
     }
     let line = one_line(&node.content);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::lexicon::{BACK_PHRASES, DEFINITE, LY_NOUNS, NAMELESS, PHRASES_WITHOUT_NOUN, SUPPOSITIONS, VAGUE};
+use super::phrases::{BACK_PHRASES, DEFINITE, LY_NOUNS, NAMELESS, PHRASES_WITHOUT_NOUN, SUPPOSITIONS, VAGUE};
 use crate::text_index::{WordTokenizer, is_stopword};
 
 /// Maximum number of words of a message that are read. A longer message explains itself.

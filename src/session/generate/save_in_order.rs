@@ -5,13 +5,13 @@
 
 use super::GenerationDriver;
 use crate::{
-    agent::{RoundOutput, TurnInput},
     provider::{FinishReason, Sampling},
     session::{
         generate_request::{GenerateError, Progress},
         partial_replies::PartialReplyFile,
         save_reply::{self, SaveOptions},
     },
+    turn::{RoundOutput, TurnInput},
 };
 
 impl<F: FnMut(Progress)> GenerationDriver<F> {

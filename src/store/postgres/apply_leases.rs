@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     id::{AgentId, NodeId},
-    store::{Result, StoreError},
+    store::{Result, StoreError, lease_rules},
     types::{Lease, Timestamp},
 };
 
@@ -91,14 +91,10 @@ impl PgChangeApplier<'_> {
         }
     }
 
-    /// True if this session's agent holds the lease, or another agent holds it for this session. A lease held by the
-    /// other agent's own session does not count.
+    /// True if the lease permits this change.
     fn held(&self, agent: Uuid, session: Option<Uuid>) -> bool {
         let sql = "SELECT agent FROM sessions WHERE id = $1";
-        let behalf = |session: Uuid| {
-            let own = self.conn.query_one(sql, &[&session]).and_then(|row| get::<Uuid>(&row, 0));
-            own.is_ok_and(|own| own != agent)
-        };
-        agent == self.agent || session.is_some_and(|held| Some(held) == self.session && behalf(held))
+        let agent_of = |session: Uuid| self.conn.query_one(sql, &[&session]).and_then(|row| get(&row, 0));
+        lease_rules::permits((agent, session), (self.agent, self.session), agent_of)
     }
 }

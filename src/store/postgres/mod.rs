@@ -11,12 +11,10 @@ mod apply_memory;
 mod apply_nodes;
 mod apply_plans;
 mod apply_sessions;
-mod apply_turns;
+mod apply_unjournaled;
 mod compare_copy;
 mod connection;
 mod copy_branch;
-mod copy_database;
-mod copy_file;
 mod copy_tables;
 mod decode;
 mod fts_index;
@@ -25,6 +23,7 @@ mod group_reads;
 mod indexer;
 mod journal;
 mod local_ids;
+mod lost_commit;
 mod migrate;
 mod node_reader;
 mod path;
@@ -43,6 +42,8 @@ mod snapshot;
 mod table_statistics;
 mod tables;
 mod transaction;
+mod transfer_from_file;
+mod transfer_to_file;
 mod undo;
 mod unindexed;
 mod uuid;
@@ -54,7 +55,6 @@ mod writer;
 
 use std::{path::Path, sync::Arc};
 
-pub(super) use self::{copy_database::copy_database, copy_file::copy_file};
 use self::{
     pool::PgConnectionPool,
     server_url::PgServer,
@@ -62,6 +62,7 @@ use self::{
     transaction::PostgresTransaction,
     writer::{PgWriterHandle, WriteConnection},
 };
+pub(super) use self::{transfer_from_file::copy_file, transfer_to_file::copy_database};
 use super::{
     Change, Location, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, StoreError, Transaction,
     VerifyReport, Watch,

@@ -18,10 +18,8 @@ use tokio::sync::oneshot;
 use super::{
     apply::{PgChangeApplier, WriteState},
     connection::PostgresConnection,
-    decode::get,
     group_reads,
     indexer::PgIndexer,
-    row_numbers::offset,
     server_url::PgServer,
     session_state,
     uuid::Uuid,
@@ -38,7 +36,7 @@ const MAX_GROUP_MUTATIONS: usize = 1_024;
 /// two groups, each of which waits for the other's sync.
 const GATHERING: Duration = Duration::from_millis(1);
 /// Pause before a transaction is repeated, at first and at most.
-const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(100)];
+pub(super) const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(100)];
 
 type Reply = oneshot::Sender<Result<Receipt>>;
 
@@ -101,11 +99,11 @@ impl Drop for PgWriterHandle {
 /// A connection that writes, opened anew when it was lost, and the transaction on it.
 pub(super) struct WriteConnection {
     server: PgServer,
-    conn: Option<Arc<PostgresConnection>>,
+    pub(super) conn: Option<Arc<PostgresConnection>>,
     ids: Arc<dyn IdSource>,
     pub(super) rules: Arc<CompiledRules>,
-    wait: Duration,
-    state: WriteState,
+    pub(super) wait: Duration,
+    pub(super) state: WriteState,
     /// True if one thread uses it, which is in no runtime.
     is_alone: bool,
 }
@@ -175,39 +173,6 @@ impl WriteConnection {
         Ok(conn)
     }
 
-    /// Commits. If the connection is lost meanwhile, asks the server what became of the transaction.
-    pub(super) fn commit(&mut self) -> Result<()> {
-        if !self.state.stale.is_empty() {
-            self.flush()?;
-        }
-        let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
-        let Err(error) = std::mem::take(&mut self.state.writes).write(conn, true) else { return Ok(()) };
-        let (Some(number), true) = (self.state.transaction(), is_lost(&error)) else { return Err(error) };
-        let (start, wait) = (Instant::now(), self.wait);
-        let status_of = format!("SELECT pg_xact_status(($1::bigint - {})::text::xid8)", offset!());
-        loop {
-            // Without a connection nothing is known: a server that refuses it may have committed.
-            let status = match self.conn() {
-                Ok(conn) => conn.query_one(&status_of, &[&number]),
-                Err(_) if start.elapsed() > wait => return Err(error),
-                Err(_) => {
-                    thread::sleep(RETRY_PAUSES[1]);
-                    continue;
-                }
-            };
-            match status.and_then(|row| get::<Option<String>>(&row, 0)) {
-                Ok(Some(status)) if status == "committed" => return Ok(()),
-                Ok(Some(status)) if status == "aborted" => return Err(StoreError::Busy { waited: Duration::ZERO }),
-                // A standby that became the server has not seen the transaction: its number is in the future.
-                Err(StoreError::Backend(cause)) if cause.to_string().ends_with(INVALID_VALUE) => {
-                    return Err(StoreError::Busy { waited: Duration::ZERO });
-                }
-                _ if start.elapsed() > wait => return Err(error),
-                _ => thread::sleep(RETRY_PAUSES[1]),
-            }
-        }
-    }
-
     pub(super) fn roll_back(&mut self) {
         self.state = WriteState::default();
         if let Some(conn) = &self.conn
@@ -225,11 +190,8 @@ impl WriteConnection {
     }
 }
 
-/// SQLSTATE of an invalid parameter value, at the end of an error's message.
-const INVALID_VALUE: &str = "(22023)";
-
 /// True for an error of the connection.
-fn is_lost(error: &StoreError) -> bool {
+pub(super) fn is_lost(error: &StoreError) -> bool {
     matches!(error, StoreError::Io { .. })
 }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     id::{AgentId, NodeId},
-    store::Result,
+    store::{Result, lease_rules},
     types::Timestamp,
 };
 
@@ -59,11 +59,10 @@ impl ChangeApplier<'_> {
         Ok(())
     }
 
-    /// True if this session's agent holds the lease, or another agent holds it for this session. A lease held by the
-    /// other agent's own session does not count.
+    /// True if the lease permits this change.
     fn held_by_change(&self, held: &Held) -> bool {
-        let behalf = |session| sessions::agent(self.conn, session).is_ok_and(|own| own != held.agent);
-        held.agent == self.agent || held.session.is_some_and(|held| Some(held) == self.session && behalf(held))
+        let agent_of = |session| sessions::agent(self.conn, session);
+        lease_rules::permits((held.agent, held.session), (self.agent, self.session), agent_of)
     }
 
     /// The current leases. Usually there are none; then this neither reads nor allocates.

@@ -15,7 +15,7 @@ use super::{
     error::is_busy,
     fts_index,
     open::{self, APPLICATION_ID},
-    row_sums, session_figures, session_state,
+    row_checksums, session_figures, session_state,
     tables::agents,
 };
 use crate::store::{OpenOptions, Result, StoreError, default_agents};
@@ -189,7 +189,7 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
 /// Compares the schema with that of a new file. Returns the names of other tables, indexes, triggers and views.
 pub(super) fn other_schema(conn: &Connection) -> Result<Vec<String>> {
     let new = Connection::open_in_memory()?;
-    row_sums::register(&new)?;
+    row_checksums::register(&new)?;
     new.execute_batch(MIGRATIONS_TABLE)?;
     for migration in MIGRATIONS {
         new.execute_batch(migration.sql)?;

@@ -12,7 +12,7 @@ mod apply_memory;
 mod apply_nodes;
 mod apply_plans;
 mod apply_sessions;
-mod apply_turns;
+mod apply_unjournaled;
 mod backup;
 mod cache;
 mod commit_here;
@@ -35,7 +35,7 @@ mod purge_rewrite;
 mod quick_check;
 mod rebuild;
 mod recount;
-mod row_sums;
+mod row_checksums;
 mod search_filter;
 mod searched_text;
 mod session_figures;
@@ -69,7 +69,7 @@ pub use self::sidecar_files::{count_bytes, migration_copies, sidecar_files};
 use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterHandle};
 #[cfg(feature = "postgres")]
 pub(super) use self::{
-    row_sums::summed_columns,
+    row_checksums::summed_columns,
     tables::estimates::{HALVING_TOKENS, MAX_RATIO},
     transfer_target::{finish_copy, open_copy},
 };

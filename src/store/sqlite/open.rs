@@ -12,7 +12,7 @@ use super::{
     error::{at_open, is_busy},
     migrate,
     pool::ConnectionPool,
-    purge_rewrite, row_sums, staged_copy, staged_visibility,
+    purge_rewrite, row_checksums, staged_copy, staged_visibility,
     writer::WriterHandle,
 };
 use crate::store::{OpenOptions, Result, StoreError};
@@ -76,7 +76,7 @@ fn finish_purge(conn: &mut Connection, options: &OpenOptions) {
 const WRITER_CACHE_KIB: i64 = 16_384;
 
 pub(super) fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {
-    row_sums::register(conn)?;
+    row_checksums::register(conn)?;
     // More than there are statements: preparing an evicted one again costs more than the memory.
     conn.set_prepared_statement_cache_capacity(512);
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

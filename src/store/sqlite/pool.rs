@@ -10,7 +10,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use super::{error::at_open, prepared_change::TokenizerPool, row_sums};
+use super::{error::at_open, prepared_change::TokenizerPool, row_checksums};
 use crate::{
     session_state::CompiledRules,
     store::{OpenOptions, Result},
@@ -90,7 +90,7 @@ impl ConnectionPool {
         let flags = flags | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(path, flags)?;
         conn.busy_timeout(self.wait)?;
-        row_sums::register(&conn)?;
+        row_checksums::register(&conn)?;
         conn.set_prepared_statement_cache_capacity(512);
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         conn.pragma_update(None, "query_only", "ON")?;

@@ -6,7 +6,7 @@ use super::{
     decode::{self, COLUMNS, NodeRow},
     fts_index, local_ids, migrate,
     pool::ConnectionPool,
-    purge_rewrite, recount, row_sums, session_state,
+    purge_rewrite, recount, row_checksums, session_state,
     tables::{
         journal,
         retags::{self, HIDDEN_BY, hidden_by},
@@ -49,7 +49,7 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
             Ok(())
         }),
         ("checksums of rows", &mut |report| {
-            report.problems.extend(row_sums::problems(&tx)?);
+            report.problems.extend(row_checksums::problems(&tx)?);
             Ok(())
         }),
         ("settings", &mut |report| settings(&tx, report)),

@@ -11,7 +11,7 @@ use crate::{
         sqlite::{
             cache::RowMap,
             insert::{MultiInsert, in_order},
-            row_sums::RowSum,
+            row_checksums::RowSum,
         },
     },
     types::{Op, Timestamp},

@@ -17,7 +17,7 @@ use crate::{
             decode,
             insert::{MultiInsert, in_order},
             local_ids,
-            row_sums::RowSum,
+            row_checksums::RowSum,
         },
     },
     types::{AuthorType, ContentHash, EdgeKind, Json, NewNode, Timestamp},

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::store::{
     Result,
-    sqlite::{insert::MultiInsert, row_sums::RowSum},
+    sqlite::{insert::MultiInsert, row_checksums::RowSum},
 };
 
 /// Inserts the sources of nodes.

@@ -1,5 +1,4 @@
-//! Embeddings for recall: the adapter from an asynchronous model to the synchronous [`Embedder`], and a thread that creates
-//! missing embeddings in the background.
+//! A thread that creates missing embeddings in the background.
 
 use std::{
     sync::{
@@ -10,35 +9,13 @@ use std::{
     time::Duration,
 };
 
-use tokio::runtime::Handle;
-
 use crate::{
     ops::{Actor, OpsError},
-    provider::EmbeddingModel,
     recall::{self, EmbedError, Embedder},
 };
 
 /// Interval at which the background thread looks for new nodes.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-
-/// Embedding model for recall. It blocks its thread during a request, so it must not run on an async worker thread.
-#[derive(Clone)]
-pub struct Embedding {
-    /// Runtime that executes the requests.
-    pub runtime: Handle,
-    /// Model that computes the vectors.
-    pub client: Arc<dyn EmbeddingModel>,
-}
-
-impl Embedder for Embedding {
-    fn model(&self) -> &str {
-        self.client.reference()
-    }
-
-    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.runtime.block_on(self.client.embed(texts)).map_err(|error| EmbedError::Model(error.to_string()))
-    }
-}
 
 /// A thread that creates missing embeddings, a batch a transaction, while the program does other work. It ends after its
 /// current batch when this is dropped.

@@ -15,10 +15,10 @@ use crate::{
 
 use super::{
     ContextError, ContextOptions, InclusionReason, Rendering, Strategy,
-    message::MESSAGE_OVERHEAD_TOKENS,
     node::{NodeRenderer, escape_headers},
-    own_acts::{self, HostResult, OwnActs},
+    past_commands::{self, HostResult, OwnActs},
     path::ContextPath,
+    prompt_piece::MESSAGE_OVERHEAD_TOKENS,
 };
 
 /// Tokens reserved for the note on omitted nodes.
@@ -199,7 +199,7 @@ impl WindowParams<'_> {
         if !can_act || self.view.is_current(&next.node) {
             return Ok(());
         }
-        let Some(acts) = own_acts::read(snapshot, self.view, &next.node)? else { return Ok(()) };
+        let Some(acts) = past_commands::read(snapshot, self.view, &next.node)? else { return Ok(()) };
         if next.excluded_by.take().is_some() {
             next.tokens = self.view.estimate_tokens(&self.view.header(&next.node, None)) + MESSAGE_OVERHEAD_TOKENS;
         }

@@ -16,10 +16,10 @@ use super::{
     PostgresStore,
     compare_copy::{Compared, compare},
     connection::PostgresConnection,
-    copy_file::CHUNK_ROWS,
     copy_tables::{CopiedTable, FileNumbers, RankedNumbers, TABLES},
     decode::{get, int},
     snapshot::PostgresSnapshot,
+    transfer_from_file::CHUNK_ROWS,
 };
 use crate::store::{CopyReport, OpenOptions, Result, Store, StoreError, sqlite};
 

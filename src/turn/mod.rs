@@ -49,10 +49,12 @@
 mod header_filter;
 mod reply_parser;
 mod tool_request;
-mod turn;
+mod transitions;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use tool_request::ToolRequest;
-pub(crate) use turn::{BatchOutcome, RoundOutput, Turn, TurnConfig, TurnEffect, TurnEnd, TurnFailure, TurnInput};
+pub(crate) use transitions::{
+    BatchOutcome, RoundOutput, Turn, TurnConfig, TurnEffect, TurnEnd, TurnFailure, TurnInput,
+};

@@ -166,7 +166,7 @@ fn host_result(result: &Node) -> HostResult {
     let line = without_long_texts(&line);
     let short = first_words_of_command(line.trim_start_matches(['→', ' ']), MAX_COMMAND_CHARS);
     let short = if short.is_empty() { one_line(name) } else { short };
-    let lines = crate::exec::escape::count(result.content.lines().count() as u64, "line");
+    let lines = crate::exec::counts::count(result.content.lines().count() as u64, "line");
     let again = match result.turn {
         Some(turn) => format!("→ recall turns:{turn}-{turn}"),
         None => format!("→ view {} full", result.local),

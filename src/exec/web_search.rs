@@ -3,7 +3,8 @@
 
 use super::{
     Answer, AnswerResult, Executor,
-    escape::{count, escape, quoted},
+    counts::count,
+    escape::{escape, quoted},
 };
 use crate::{
     tools::{WebHit, WebSearch},
