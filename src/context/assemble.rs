@@ -336,14 +336,17 @@ fn instructions(request: &ContextRequest<'_>) -> String {
     text
 }
 
-/// Returns the message that a turn answers, shortened if needed, in case the agent has moved away from it.
+/// Returns the message that a turn answers, shortened if needed, in case the agent has moved away from it. The agent may
+/// have pruned its branch meanwhile.
 fn input(
     snapshot: &dyn Snapshot,
     request: &ContextRequest<'_>,
     view: &NodeRenderer,
 ) -> Result<Option<(NodeId, PromptPiece)>, ContextError> {
     let Some(node) = request.input.map(|id| snapshot.node(id)).transpose()?.flatten() else { return Ok(None) };
-    if node.id == request.leaf || view.omission_reason(&node).is_some() {
+    let mut kept = node.clone();
+    kept.state.pruned_by = None;
+    if node.id == request.leaf || view.omission_reason(&kept).is_some() {
         return Ok(None);
     }
     let (share, header) = (request.options.prompt_tokens() / PINS_BUDGET_DIVISOR, view.header(&node, None));

@@ -57,9 +57,10 @@ fn of_line(line: &Value) -> Option<Format> {
 }
 
 /// Closes a JSON value that the end of the text cuts: ends it before the last comma that separates two values, and closes
-/// what is open there. `None` if there is no such comma.
+/// what is open there. `None` if the value is whole, or there is no such comma.
 fn closed(text: &str) -> Option<String> {
-    let head = &text[..nesting(text).1?];
+    let (open, comma) = nesting(text);
+    let head = &text[..comma.filter(|_| !open.is_empty())?];
     Some(head.chars().chain(nesting(head).0.into_iter().rev()).collect())
 }
 

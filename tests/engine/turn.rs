@@ -229,6 +229,19 @@ async fn an_agent_that_moves_replies_there_and_keeps_its_input() {
     assert!(second.last().unwrap().1.trim_end().ends_with("Write on where she is tired."), "{second:?}");
 }
 
+/// An agent that hides the branch in which it was asked still sees the request.
+#[tokio::test]
+async fn an_agent_that_prunes_the_branch_of_its_input_keeps_it() {
+    let play = Play::new();
+    let (nine, tired) = (play.id(play.nine), play.id(play.tired));
+    let (actor, said) = say(&play, play.nine, "Hide this branch.", "collaborator");
+    let model = script(&[format!("→ switch to {tired}\n→ prune {nine}"), "Hidden.".to_owned()]);
+    run(&play, &actor, plan(&play, said, "collaborator", &model, Cast(Vec::new()))).await.0.unwrap();
+    assert!(play.loom.node(said).unwrap().state.pruned_by.is_some());
+    let second = asked(&model, 1);
+    assert!(second.last().unwrap().1.trim_end().ends_with("Hide this branch."), "{second:?}");
+}
+
 #[tokio::test]
 async fn an_agents_undo_reverts_its_commands_and_not_its_replies() {
     let play = Play::new();
