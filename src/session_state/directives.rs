@@ -37,7 +37,8 @@ pub struct Directive {
     pub kind: RecordKind,
     /// The form: words in lower case, `…` for at least one word, `_` for one, `*` for any number, `a|b` for either.
     pub form: String,
-    /// Words that the first gap of the form must not start with. `*ed` is a suffix pattern, `+need` an exception.
+    /// Words that the first gap of the form must not start with. `*ed` is a suffix pattern, `+need` an exception, `give_up` a
+    /// phrase.
     #[serde(default)]
     pub unless: Vec<String>,
 }
@@ -225,22 +226,22 @@ fn match_rest(form: &[&str], words: &[DirectiveWord], unless: &[String]) -> bool
         "*" => 0,
         "_" => {
             let Some((word, after)) = words.split_first() else { return false };
-            return !word.text.is_empty() && !is_barred(unless, &word.text) && match_rest(rest, after, &[]);
+            return !word.text.is_empty() && !is_barred(unless, words) && match_rest(rest, after, &[]);
         }
         token => {
             let Some((word, after)) = words.split_first() else { return false };
             return token.split('|').any(|other| other == word.text) && match_rest(rest, after, unless);
         }
     };
-    let barred = words.first().is_some_and(|word| is_barred(unless, &word.text));
-    !barred && (least..=words.len()).any(|skip| match_rest(rest, &words[skip..], &[]))
+    !is_barred(unless, words) && (least..=words.len()).any(|skip| match_rest(rest, &words[skip..], &[]))
 }
 
-/// True if a gap must not start with `word`.
-fn is_barred(unless: &[String], word: &str) -> bool {
+/// True if a gap must not start as `words` do.
+fn is_barred(unless: &[String], words: &[DirectiveWord]) -> bool {
+    let Some(word) = words.first().map(|word| word.text.as_str()) else { return false };
     let fits = |pattern: &str| match pattern.strip_prefix('*') {
         Some(end) => word.len() > end.len() && word.ends_with(end),
-        None => pattern == word,
+        None => starts_with_phrase(words, pattern),
     };
     let freed = unless.iter().filter_map(|pattern| pattern.strip_prefix('+')).any(fits);
     !freed && unless.iter().any(|pattern| fits(pattern))

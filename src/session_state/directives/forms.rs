@@ -8,15 +8,14 @@ const NON_IMPERATIVES: &str = "mind again heard been said seen had have has got 
     their this that these those i you he she it we they will would could can should might too quite really so very more less \
     enough before after not ready happy late early available wrong right true false there here good bad nice fun great slow fast \
     busy possible welcome sure easy hard better worse best been up down forget wonder wondered out off back only just also \
-    thus hence and or but if when because where *ed *ing *s +*ss +need +embed +feed +exceed +proceed +succeed +seed +speed \
+    thus hence and or but if when because where full calm able give_up quit say_never let_me let_us let_you *ful *ous *ed *ing *s +*ss +need +embed +feed +exceed +proceed +succeed +seed +speed \
     +focus +bring +ping +sing";
 const NON_IMPERATIVES_AFTER_WE: &str = "mind again heard been said seen had have has got get was were is are did does do knew know thought think \
     went gone came left made felt feel meant mean found find saw see kept told wrote took gave end seem want need like love \
     hate forget wonder a an the on in at to of with for from by as my your his her its our their this that these those i you \
-    he she it we they will would could can should might too quite really so very *ed *ing +need +embed +feed +exceed +proceed \
+    he she it we they will would could can should might too quite really so very look enjoy go come try hope wish laugh talk eat give_up *ed *ing +need +embed +feed +exceed +proceed \
     +succeed +bring +ping";
-const STATEMENTS_AFTER_MODAL: &str =
-    "be have know mean think see feel happen occur work fail exist matter seem look sound come get admit say";
+const STATEMENTS_AFTER_MODAL: &str = "be have know mean think see feel happen occur work fail exist matter seem look sound come get admit say love enjoy miss really";
 
 /// Default forms: kind, form, and the words that its first gap must not start with.
 pub(in crate::session_state) const DEFAULT_FORMS: &[(RecordKind, &str, &str)] = &[
@@ -29,8 +28,8 @@ pub(in crate::session_state) const DEFAULT_FORMS: &[(RecordKind, &str, &str)] = 
     (Constraint, "… going forward", ""),
     (Constraint, "for the rest of this|the|our session|conversation|project|chat …", ""),
     (Constraint, "… for the rest of this|the|our session|conversation|project|chat", ""),
-    (Constraint, "don't ever …", "think forget"),
-    (Constraint, "do not ever …", "think forget"),
+    (Constraint, "don't ever …", "think forget quit give_up"),
+    (Constraint, "do not ever …", "think forget quit give_up"),
     (Constraint, "under no circumstances …", ""),
     (Constraint, "… under any circumstances", ""),
     (Constraint, "… at all times", ""),
@@ -114,7 +113,7 @@ const NO_CHOICES: &str = "yes no here there so as what how that where which when
 const NO_RULES: &str = "one idea luck problem problems need worries way error errors warning warnings change changes result results \
     output difference differences sign trace hurry rush reason doubt wonder matter thanks thank answer response reply news \
     progress such longer more not it i that this we you they he she there but and wait don't do please clue kidding dice comment \
-    pressure offense offence tests test failures failure kind sorry never just what is the can could should worse rest big biggie";
+    pressure offense offence tests test failures failure kind sorry never just what is the can could should worse rest big biggie prob probs";
 
 const COMPANIONS: &str = "him her them me us you someone somebody friends my our";
 
