@@ -5,6 +5,7 @@
 //! may doubt, and doubt adds up: a line is run only if what is left of confidence is enough for what its operation can
 //! do. Everything else is refused, which costs a model one more line; a wrong operation costs more.
 
+mod collect_args;
 mod coverage;
 mod decoration;
 mod deferrals;
@@ -15,11 +16,13 @@ mod penalties;
 mod reservations;
 mod target;
 mod tool_call;
+mod trailing_statement;
 mod trailing_words;
 mod unsupported_words;
 
 pub use self::error::{ParseError, ParseErrorCode};
 use self::{
+    collect_args::collect_args,
     decoration::without_decoration,
     error::{bind_error, lex_error, not_a_request, other_node_error, refuse},
     penalties::{incomplete_tail, penalties},
@@ -31,12 +34,10 @@ use super::{
     args::{self, Arguments},
     bind::{self, BindError, Binder},
     classify::{self, Candidate},
-    intent::{self, ClauseRole, Intent, Utterance},
+    intent::{self, Intent, Utterance},
     json_call, lex,
-    lexicon::{self, FunctionWord, Noun, Prep, Verb},
-    node_words,
-    option_name::OptionName,
-    suggest,
+    lexicon::{self, Noun, Prep, Verb},
+    node_words, suggest,
 };
 use crate::tools::{MAX_CONTENT_BYTES, SideEffect, Tool};
 
@@ -91,11 +92,11 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Err(invalid(ParseErrorCode::LimitExceeded, line, message));
     }
     let (line, thought) = thought(line);
-    let bare = without_decoration(line);
-    let line = bare.as_ref();
     if let Some(why) = line_signs::refused(line) {
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, why));
     }
+    let bare = without_decoration(line);
+    let line = bare.as_ref();
     if let Some(call) = json_call::read(line) {
         return tool_call(line, call);
     }
@@ -105,7 +106,22 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, "the line is empty"));
     }
     let reserved = reservations::in_words(line, &trace.terms);
+    let statement = trailing_statement::request_end(line, &trace.terms);
+    // `view a7x2 (I want to compare it with b3k9)`
+    if let Some(end) = statement.filter(|end| end.is_certain)
+        && let Some((parsed, before)) = without_statement(line, &lexed, end.at)
+    {
+        *trace = before;
+        return Ok(parsed);
+    }
     let read = parse_terms(line, thought, lexed.end, reserved, trace);
+    // `view a7x2 ful`: the word is no remark.
+    if read.as_ref().is_ok_and(|parsed| parsed.confidence < 1.0)
+        && let Some((corrected, second)) = with_typos_corrected(line, thought, &lexed)
+    {
+        *trace = second;
+        return Ok(corrected);
+    }
     if read.is_ok() || reserved.is_some() {
         return read;
     }
@@ -121,18 +137,47 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
             return Ok(parsed);
         }
     }
+    // `prune a7x2, it repeats b3k9`
+    if let Some((parsed, before)) = statement.and_then(|end| without_statement(line, &lexed, end.at)) {
+        *trace = before;
+        return Ok(parsed);
+    }
     // `teh tree, but sumary only`: what a line means whose words are misspelt.
-    let mut second = ParseTrace { terms: annotate_tokens::terms(line, &lexed), ..ParseTrace::default() };
     if speech != Some(Utterance::Several)
-        && annotate_tokens::correct_typos(line, &mut second.terms)
-        && let Ok(corrected) = parse_terms(line, thought, lexed.end, None, &mut second)
-        // `help wether`: a tool's name is suggested.
-        && !matches!(corrected.command, Command::Help { .. })
+        && let Some((corrected, second)) = with_typos_corrected(line, thought, &lexed)
     {
         *trace = second;
         return Ok(corrected);
     }
     read
+}
+
+/// Parses a line with its unknown words read as the words that they may be typos of. `None` if there is none, or no command.
+fn with_typos_corrected(line: &str, thought: Option<&str>, lexed: &lex::Lexed) -> Option<(ParsedLine, ParseTrace)> {
+    let mut second = ParseTrace { terms: annotate_tokens::terms(line, lexed), ..ParseTrace::default() };
+    if !annotate_tokens::correct_typos(line, &mut second.terms) {
+        return None;
+    }
+    let corrected = parse_terms(line, thought, lexed.end, None, &mut second).ok()?;
+    // `help wether`: a tool's name is suggested.
+    (!matches!(corrected.command, Command::Help { .. })).then_some((corrected, second))
+}
+
+/// Parses a line up to a statement behind its request. `None` if there is no command without it.
+fn without_statement(line: &str, lexed: &lex::Lexed, end: usize) -> Option<(ParsedLine, ParseTrace)> {
+    let mut terms = annotate_tokens::terms(line, lexed);
+    terms.truncate(end);
+    if reservations::in_words(line, &terms).is_some() {
+        return None;
+    }
+    let mut before = ParseTrace { terms, ..ParseTrace::default() };
+    let parsed = parse_terms(line, None, lexed.end, None, &mut before).ok()?;
+    let verb = before.candidate.and_then(|candidate| before.terms.get(candidate.verb));
+    let has_verb = verb.is_some_and(|verb| verb.entry.verb.is_some());
+    let is_whole = before.intent.as_ref().is_some_and(|intent| intent.raw.is_none());
+    // What is undone is not named by its words.
+    let reverts = matches!(parsed.command, Command::Undo { .. } | Command::Redo { .. });
+    (has_verb && is_whole && !reverts).then_some((parsed, before))
 }
 
 /// Parses the terms of `trace`; `reserved` is the word of a reservation in them.
@@ -343,79 +388,6 @@ fn promote_bare_ids(
             last = Some(arg.at);
         }
     }
-}
-
-/// The arguments: those of the clause that asks; where it only points (`prune it`), also what stands before.
-fn collect_args<'a>(line: &'a str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> Arguments<'a> {
-    let asked = |zone| matches!(zone, ClauseRole::Main | ClauseRole::Relative);
-    let arguments = args::gather(line, terms, intent, candidate.verb, asked);
-    let has_before = intent.zones.contains(&ClauseRole::Before);
-    let points = terms.get(candidate.verb + 1).is_some_and(|term| term.entry.func == Some(FunctionWord::It));
-    let concrete =
-        |arg: &args::Arg| matches!(arg.kind, args::ArgKind::Id | args::ArgKind::IdRange { .. } | args::ArgKind::File);
-    // `a7x2: copy under b3k9`
-    let pair = matches!(candidate.tool, Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink | Tool::Diff | Tool::Merge);
-    let few = usize::from(pair);
-    // `with Claude, continue from a7x2`
-    let with = candidate.tool == Tool::Continue
-        && terms.first().is_some_and(|first| matches!(first.entry.prep, Some(Prep::With | Prep::By)));
-    let counts = candidate.tool == Tool::Continue && counts_before(terms, intent);
-    let needs_more =
-        has_before && (points || with || counts || arguments.items.iter().filter(|arg| concrete(arg)).count() <= few);
-    if needs_more {
-        let both = |zone| asked(zone) || zone == ClauseRole::Before;
-        let lone = arguments.items.iter().all(|arg| matches!(arg.kind, args::ArgKind::Text { .. }));
-        let mut both = args::gather(line, terms, intent, candidate.verb, both);
-        // What stands before may tell anything; only ids, names of documents and strings of it are meant.
-        both.items.retain(|arg| {
-            arg.at > intent.verb.map_or(candidate.verb, |(verb, _)| verb.min(candidate.verb))
-                || arg.kind == args::ArgKind::Name
-                    && arg.key.is_some_and(|key| !matches!(key, OptionName::Label | OptionName::Content))
-                || arg.kind == args::ArgKind::Name
-                    && candidate.tool == Tool::Continue
-                    && matches!(arg.prep, Some(Prep::With | Prep::By))
-                || lone && matches!(arg.kind, args::ArgKind::Number(_) | args::ArgKind::Range(..))
-                || counts && matches!(arg.kind, args::ArgKind::Number(_))
-                || matches!(
-                    arg.kind,
-                    args::ArgKind::Id
-                        | args::ArgKind::IdRange { .. }
-                        | args::ArgKind::File
-                        | args::ArgKind::Text { .. }
-                )
-        });
-        return both;
-    }
-    // `reword a7x2, it drags: "She ran."`
-    let has_text = arguments.items.iter().any(|arg| matches!(arg.kind, args::ArgKind::Text { .. }));
-    let takes_text = matches!(candidate.tool, Tool::Edit | Tool::Annotate | Tool::Respond);
-    if takes_text && !has_text && is_text_at_end(terms) {
-        let mut all = args::gather(line, terms, intent, candidate.verb, |_| true);
-        let last = terms.len() - 1;
-        let known: Vec<usize> = arguments.items.iter().map(|arg| arg.at).collect();
-        all.items.retain(|arg| arg.at == last || known.contains(&arg.at));
-        return all;
-    }
-    arguments
-}
-
-/// `two takes, please, continuing from a7x2`: true if what stands before the request says how many are wanted.
-fn counts_before(terms: &[AnnotatedToken], intent: &Intent) -> bool {
-    let counted = |noun: Noun| matches!(noun, Noun::Continuation | Noun::Version | Noun::Reply);
-    let before =
-        || terms.iter().zip(&intent.zones).filter(|(_, zone)| **zone == ClauseRole::Before).map(|(term, _)| term);
-    // `the 2 versions differ` tells of others.
-    let counts = before().next().is_some_and(|first| matches!(first.kind, TokenKind::Number(_)));
-    let acts = |term: &AnnotatedToken| term.entry.verb.is_some() && term.entry.noun.is_none();
-    counts
-        && !before().any(|term| intent::is_finite(term) || acts(term))
-        && before().skip(1).take(3).any(|term| term.entry.noun.is_some_and(counted))
-}
-
-/// True if the line ends with a colon and a text in quotes.
-fn is_text_at_end(terms: &[AnnotatedToken]) -> bool {
-    let [.., mark, text] = terms else { return false };
-    text.is_text() && mark.is(':')
 }
 
 /// Confidence that an operation needs.

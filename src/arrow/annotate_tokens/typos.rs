@@ -18,7 +18,9 @@ pub(in crate::arrow) fn correct_typos(line: &str, terms: &mut [AnnotatedToken]) 
         let before = at.checked_sub(1).map(|before| terms[before]);
         let is_named = before.is_some_and(|before| {
             matches!(before.kind, TokenKind::OptionName(_) | TokenKind::Mark(':' | '=' | '@') | TokenKind::Name)
-                || matches!(before.entry.noun, Some(Noun::Agent | Noun::Doc | Noun::Tree | Noun::Label | Noun::Tool))
+                || matches!(before.entry.noun, Some(Noun::Agent | Noun::Doc | Noun::Label | Noun::Tool))
+                // `tree sumary`
+                || at > 1 && before.entry.noun == Some(Noun::Tree)
                 || matches!(before.entry.prep, Some(Prep::With | Prep::By))
         });
         let is_word = text.len() > 2 && text.bytes().all(|byte| byte.is_ascii_lowercase());

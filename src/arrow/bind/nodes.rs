@@ -247,7 +247,13 @@ impl Binder<'_, '_> {
         let near = |arg: &Arg| arg.at < verb && arg.at + 3 > verb;
         let is_told = self.begins_with(&["have", "let", "get", "ask", "make"]);
         let is_agent = |arg: &Arg| arg.kind == ArgKind::Name || is_told && matches!(arg.kind, ArgKind::Text { .. });
-        if let Some(arg) = self.arguments.take(|arg| is_agent(arg) && near(arg) && arg.key.is_none()) {
+        // `let "quill" write two continuations`
+        let asked =
+            |arg: &Arg| is_told && arg.at > verb && arg.at < verb + 4 && matches!(arg.kind, ArgKind::Text { .. });
+        let is_asked = self.verb == super::Verb::Ask;
+        if let Some(arg) =
+            self.arguments.take(|arg| is_agent(arg) && (near(arg) || is_asked && asked(arg)) && arg.key.is_none())
+        {
             return Some(self.arguments.value(&arg));
         }
         let arg = self

@@ -150,7 +150,9 @@ impl IntentParser<'_> {
             None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => (0, Verb::Go),
             // `the previous sibling, please`
             None if !self.terms.iter().any(AnnotatedToken::is_id)
-                && !has(Noun::Continuation)
+                && ![Noun::Continuation, Noun::Annotation, Noun::Link, Noun::Version, Noun::Summary]
+                    .into_iter()
+                    .any(has)
                 && self.terms.iter().any(|t| {
                     matches!(t.entry.noun, Some(Noun::Next | Noun::Previous | Noun::Parent | Noun::Root | Noun::Leaf))
                 }) =>

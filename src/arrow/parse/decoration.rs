@@ -10,8 +10,36 @@ use crate::{
 /// Words before a colon or `=` that say that an operation follows.
 const LEADS: &[&str] = &["op", "tool_call", "call", "command", "cmd", "action", "tool", "function"];
 
+/// The part of a line behind its list marker and its arrow.
+pub(super) fn behind_arrow(line: &str) -> &str {
+    let trimmed = line.trim_start();
+    let unlisted = lex::marker(trimmed).map_or(trimmed, |(rest, _)| rest);
+    lex::arrow(unlisted).map_or(unlisted, |(rest, _)| rest.trim_start())
+}
+
 /// The line without its decoration. Blanks are in its place, so that every span stays one of the line.
 pub(super) fn without_decoration(line: &str) -> Cow<'_, str> {
+    match picture(line) {
+        Some(picture) => {
+            let mut bare = line.to_owned();
+            let width = picture.len();
+            bare.replace_range(picture, &" ".repeat(width));
+            without_marks(&bare).into_owned().into()
+        }
+        None => without_marks(line),
+    }
+}
+
+/// Range of the pictures before a command: `📦 move a7x2 to b3k9`.
+fn picture(line: &str) -> Option<Range<usize>> {
+    let bare = behind_arrow(line);
+    let is_picture = |c: char| matches!(c, '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f300}'..='\u{1faff}' | '\u{200d}' | '\u{fe0f}');
+    let words = bare.trim_start_matches(|c: char| is_picture(c) || c == ' ');
+    let (start, end) = (line.len() - bare.len(), line.len() - words.len());
+    (end > start && !words.is_empty()).then_some(start..end)
+}
+
+fn without_marks(line: &str) -> Cow<'_, str> {
     let whole = |marks: [usize; 2], width: usize| marks.map(|at| at..at + width);
     let blanks = strip_backticks(line)
         .map(|marks| whole(marks, 1))
@@ -30,8 +58,7 @@ pub(super) fn without_decoration(line: &str) -> Cow<'_, str> {
 /// The words of a call whose name is several: `move_node(node="a7x2", to="b3k9")`, `todo.add(["x"])`, `prune/hide a7x2`. Blanks
 /// are in the place of what joins them.
 fn call_words(line: &str) -> Option<String> {
-    let trimmed = line.trim_start();
-    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim_start());
+    let bare = behind_arrow(line);
     let start = line.len() - bare.len();
     let name = &bare[..bare.find(|c: char| !(c.is_ascii_lowercase() || matches!(c, '_' | '.' | '/'))).unwrap_or(0)];
     let joint = name.find(['_', '.', '/'])?;
@@ -104,8 +131,7 @@ fn around_id(line: &str) -> Option<[Range<usize>; 2]> {
 
 /// Ranges of the decoration before and behind an operation's canonical name; the second may be empty.
 fn around_name(line: &str) -> Option<[Range<usize>; 2]> {
-    let trimmed = line.trim_start();
-    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim_start());
+    let bare = behind_arrow(line);
     let start = line.len() - bare.len();
     let name_of = |text: &str| text.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default().len();
     let is_tool = |name: &str| Tool::named(name).is_some();
@@ -147,9 +173,7 @@ fn around_name(line: &str) -> Option<[Range<usize>; 2]> {
 
 /// Offsets of the backticks around a whole line.
 fn strip_backticks(line: &str) -> Option<[usize; 2]> {
-    let trimmed = line.trim();
-    let trimmed = lex::marker(trimmed).map_or(trimmed, |(rest, _)| rest);
-    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
+    let bare = behind_arrow(line).trim_end();
     let (inner, rest) = bare.strip_prefix('`')?.split_once('`')?;
     // A comment may follow: "`→ undo`  # that was wrong".
     let rest = rest.trim_start();
@@ -159,8 +183,7 @@ fn strip_backticks(line: &str) -> Option<[usize; 2]> {
 
 /// Offsets of the marks around a line that is bold as a whole: `→ **view a7x2**`.
 fn strip_bold(line: &str) -> Option<[usize; 2]> {
-    let trimmed = line.trim();
-    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
+    let bare = behind_arrow(line).trim_end();
     let inner = bare.strip_prefix("**")?.strip_suffix("**")?;
     let open = bare.as_ptr() as usize - line.as_ptr() as usize;
     (!inner.is_empty() && !inner.contains("**")).then_some([open, open + inner.len() + 2])

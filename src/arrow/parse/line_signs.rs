@@ -1,23 +1,29 @@
 //! Signs of a line that say that it is no request: a quotation, a comment, the sign of an outcome.
 
-use super::unsupported_words::OUTCOMES;
-use crate::arrow::lex;
+use super::{decoration::behind_arrow, unsupported_words::OUTCOMES};
 
 /// Quotation marks, between which text is content.
 const QUOTES: [char; 6] = ['"', '“', '„', '«', '`', '\''];
+
+/// Pictures that put off what follows, doubt it, warn of it or reject it.
+const DOUBTS: [char; 18] =
+    ['❓', '❔', '⏳', '⌛', '⏸', '⏰', '🔜', '🤔', '💭', '💡', '⚠', '🛑', '⛔', '🙅', '👎', '🚧', '🕒', '📅'];
 
 /// Verbs of operations on one node that a shell's command would apply to many.
 const HIDING: [&str; 9] = ["rm", "prune", "hide", "delete", "remove", "cp", "copy", "mv", "move"];
 
 /// The reason why no command is read from a line with such a sign.
 pub(super) fn refused(line: &str) -> Option<&'static str> {
-    let line = line.trim_start();
-    let request = lex::arrow(line).map_or(line, |(rest, _)| rest.trim_start());
+    let request = behind_arrow(line);
     if request.starts_with('>') {
         return Some("it is a quotation");
     }
     // `❌ prune a7x2`, `<!-- prune a7x2 -->`
-    if request.starts_with(OUTCOMES) || request.starts_with('?') || request.starts_with("<!--") {
+    if request.starts_with(OUTCOMES)
+        || request.starts_with(DOUBTS)
+        || request.starts_with('?')
+        || request.starts_with("<!--")
+    {
         return Some("a sign before it says that it is not asked for");
     }
     // `rm a7x2/*`
