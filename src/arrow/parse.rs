@@ -130,9 +130,11 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return read;
     }
     let mut terms = annotate_tokens::terms(line, &lexed);
-    if let Some(from) = leading_statement::request_start(line, &terms) {
-        let mut behind = ParseTrace { terms: terms.split_off(from), ..ParseTrace::default() };
-        if let Ok(parsed) = parse_terms(line, thought, lexed.end, None, &mut behind) {
+    if let Some(begin) = leading_statement::request_start(line, &terms) {
+        let mut behind = ParseTrace { terms: terms.split_off(begin.at), ..ParseTrace::default() };
+        if let Ok(parsed) = parse_terms(line, thought, lexed.end, None, &mut behind)
+            && (!begin.is_label || parsed.command.tool().spec().side_effect == SideEffect::ReadOnly)
+        {
             *trace = behind;
             return Ok(parsed);
         }

@@ -23,6 +23,7 @@ const LEAVE: &[&str] = &[
     "can",
     "could",
     "would",
+    "kind",
     "allowed",
     "permitted",
     "feasible",
@@ -46,8 +47,8 @@ const LEAVE_WORDS: &[&str] = &[
     "i", "we", "you", "it", "it's", "its", "that", "that's", "this", "is", "isn't", "are", "am", "i'm", "you're",
     "we're", "be", "not", "no", "too", "much", "any", "a", "an", "the", "some", "to", "do", "does", "don't", "doesn't",
     "won't", "have", "has", "get", "find", "of", "your", "so", "all", "for", "me", "us", "at", "ever", "next", "able",
-    "really", "just", "only", "there", "great", "big", "many", "spare", "say", "put", "way", "kind", "good", "as",
-    "nobody", "they", "they're",
+    "really", "just", "only", "there", "great", "big", "many", "spare", "say", "put", "way", "good", "as", "you'd",
+    "i'd", "once", "more", "again", "another", "nobody", "they", "they're",
 ];
 
 /// Length of the longest word that marks a range to remove.
@@ -79,6 +80,7 @@ impl IntentParser<'_> {
     pub(super) fn drop_courtesy(&mut self) {
         self.drop_hesitations();
         self.drop_closing();
+        self.drop_before_how();
         let mut at = 0;
         while at < self.terms.len() {
             match self.removable(at) {
@@ -116,6 +118,25 @@ impl IntentParser<'_> {
             }
             b"would" | b"will" | b"could" | b"might" | b"is" | b"are" => self.valued(at),
             _ => None,
+        }
+    }
+
+    /// Removes what leads to a question on an operation: `could you tell me` in `could you tell me how link is used`.
+    fn drop_before_how(&mut self) {
+        const LEADS: &[&str] = &[
+            "tell", "show", "explain", "remind", "wonder", "know", "learn", "me", "us", "i", "i'd", "we", "like",
+            "want", "to", "please", "could", "can", "would", "will", "you", "kindly", "briefly", "quickly", "again",
+        ];
+        let Some(how) = (1..self.terms.len().min(9)).find(|at| self.is_word(*at, &["how"])) else { return };
+        let is_led = (0..how).all(|at| self.is_word(at, LEADS))
+            && (0..how).any(|at| self.is_word(at, &["tell", "show", "explain", "remind", "wonder", "know", "learn"]));
+        let tail = how..self.terms.len();
+        let names = tail.clone().any(|at| self.names_tool(at))
+            && tail
+                .clone()
+                .any(|at| self.is_word(at, &["use", "used", "work", "works", "written", "called", "invoked"]));
+        if is_led && names && !self.has_concrete(tail) {
+            self.remove(0..how);
         }
     }
 
@@ -225,7 +246,7 @@ impl IntentParser<'_> {
             return None;
         }
         self.polite = true;
-        let comma = self.terms.get(end).is_some_and(|mark| mark.is(','));
+        let comma = self.terms.get(end).is_some_and(|mark| mark.is(',') || at == 0 && mark.is(':'));
         Some(match () {
             _ if comma => at..end + 1,
             _ if at > 0 && self.terms[at - 1].is(',') => at - 1..end,

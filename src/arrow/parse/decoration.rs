@@ -45,7 +45,8 @@ fn without_marks(line: &str) -> Cow<'_, str> {
         .map(|marks| whole(marks, 1))
         .or_else(|| strip_bold(line).map(|marks| whole(marks, 2)))
         .or_else(|| around_name(line))
-        .or_else(|| around_id(line));
+        .or_else(|| around_id(line))
+        .or_else(|| around_text(line));
     let Some(blanks) = blanks else { return call_words(line).map_or(line.into(), Cow::from) };
     let mut bare = line.to_owned();
     for range in blanks {
@@ -78,6 +79,11 @@ fn call_words(line: &str) -> Option<String> {
     }
     let end = bare.trim_end();
     let calls = bare[name.len()..].starts_with('(') && end.ends_with(')');
+    // `write_doc doc="x" append="y"`
+    if !calls && !name.contains('.') && bare[name.len()..].starts_with(' ') && joints == 1 && is_call_name(name) {
+        blank(start + joint..start + joint + 1);
+        return Some(bare_line);
+    }
     if !calls || joints > 3 || !is_call_name(name) || has_other_key(&bare[name.len()..]) {
         return None;
     }
@@ -129,6 +135,17 @@ fn around_id(line: &str) -> Option<[Range<usize>; 2]> {
     closes.then(|| [open..open + 2, open + 2 + end..open + 4 + end])
 }
 
+/// Ranges of the marks around a quoted text at the end of a line: `annotate a7x2: *"too long"*`.
+fn around_text(line: &str) -> Option<[Range<usize>; 2]> {
+    let line = line.trim_end();
+    ["**", "*", "_"].into_iter().find_map(|mark| {
+        let inner = line.strip_suffix(mark)?;
+        let open = line.find(&format!(" {mark}\""))? + 1;
+        let quotes = inner.ends_with('"') && line.matches('"').count() == 2;
+        quotes.then(|| [open..open + mark.len(), inner.len()..line.len()])
+    })
+}
+
 /// Ranges of the decoration before and behind an operation's canonical name; the second may be empty.
 fn around_name(line: &str) -> Option<[Range<usize>; 2]> {
     let bare = behind_arrow(line);
@@ -137,7 +154,7 @@ fn around_name(line: &str) -> Option<[Range<usize>; 2]> {
     let is_tool = |name: &str| Tool::named(name).is_some();
     let is_verb = |name: &str| is_tool(name) || lexicon::look_up(name).base().is_some();
     // `**view** a7x2`, `*google* "x"`
-    for mark in ["**", "*"] {
+    for mark in ["**", "*", "_"] {
         if let Some(inner) = bare.strip_prefix(mark) {
             let (width, end) = (mark.len(), name_of(inner));
             let closes = inner[end..].starts_with(mark) && is_verb(&inner[..end]);

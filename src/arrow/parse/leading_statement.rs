@@ -4,7 +4,7 @@
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     intent::is_finite,
-    lexicon::{Form, FunctionWord},
+    lexicon::{Form, FunctionWord, Noun},
 };
 
 /// Fewest words of a statement: fewer are a label, such as `note:`.
@@ -16,8 +16,25 @@ const REPORTS: &str = "say says said saying tell tells told write writes wrote w
     command line question syntax form theory tempting wrong mistake joke maybe perhaps unsure later tomorrow \
     yesterday supposed pretend imagine wish hope nobody never hardly refuse refuses refused forbidden allowed";
 
-/// Finds where the request begins behind a statement that names nothing.
-pub(super) fn request_start(line: &str, terms: &[AnnotatedToken]) -> Option<usize> {
+/// Words between a reason and the request that follows from it.
+const CONSEQUENCES: &[&str] = &["so", "hence", "therefore", "thus"];
+
+/// Most words of a label.
+const MAX_LABEL_WORDS: usize = 6;
+/// Labels of what is not to be done, or not now.
+const NOTICES: &str = "note todo warning reminder remember tip hint caution danger log result error output next afterwards finally \
+    optional draft question answer step user human assistant system";
+
+/// The beginning of a request.
+#[derive(Clone, Copy)]
+pub(super) struct RequestStart {
+    pub(super) at: usize,
+    /// True behind a label instead of a statement. It may be the title of a text, so nothing is changed by what follows.
+    pub(super) is_label: bool,
+}
+
+/// Finds where the request begins behind a statement or a label that names nothing.
+pub(super) fn request_start(line: &str, terms: &[AnnotatedToken]) -> Option<RequestStart> {
     let is = |at: usize, words: &[&str]| {
         terms.get(at).is_some_and(|term| words.iter().any(|word| term.text.of(line).eq_ignore_ascii_case(word)))
     };
@@ -25,35 +42,38 @@ pub(super) fn request_start(line: &str, terms: &[AnnotatedToken]) -> Option<usiz
         term.is_concrete() && !matches!(term.kind, TokenKind::Number(_)) || term.bracketed || term.is('?')
     };
     let end = terms.iter().position(names).unwrap_or(terms.len());
-    let boundary = (MIN_WORDS..end).rev().find(|at| match terms[*at].kind {
+    let boundary = (1..end).rev().find(|at| match terms[*at].kind {
         TokenKind::Mark(';' | ':' | '.' | '—' | '–') => terms.get(at + 1).is_some_and(|next| next.gap),
-        TokenKind::Mark(',') => is(at + 1, &["so"]),
+        TokenKind::Mark(',') => is(at + 1, CONSEQUENCES),
         _ => false,
     })?;
-    let (statement, start) = (&terms[..boundary], boundary + 1 + usize::from(is(boundary + 1, &["so"])));
+    let follows = is(boundary + 1, CONSEQUENCES);
+    let (statement, start) = (&terms[..boundary], boundary + 1 + usize::from(follows));
     let words = statement.iter().filter(|term| !matches!(term.kind, TokenKind::Mark(_))).count();
+    // `I need to see why it broke, so recall …`
+    let begins = matches!(terms.get(start)?.entry.verb, Some((_, Form::Base)));
+    let is_reason = follows && begins;
     let opens = |term: &AnnotatedToken| {
-        matches!(
-            term.entry.func,
-            Some(
-                FunctionWord::If
-                    | FunctionWord::Not
-                    | FunctionWord::Modal
-                    | FunctionWord::Would
-                    | FunctionWord::What
-                    | FunctionWord::Why
-                    | FunctionWord::Doubt
-                    | FunctionWord::Or
-            )
-        )
+        use FunctionWord::{Doubt, If, Modal, Not, Or, What, Why, Would};
+        match term.entry.func {
+            Some(What | Why) => !is_reason,
+            func => matches!(func, Some(If | Not | Modal | Would | Doubt | Or)),
+        }
     };
     let asks = |(at, term): (usize, &AnnotatedToken)| {
         let is_verb = matches!(term.entry.verb, Some((_, Form::Base))) && term.entry.noun.is_none();
         at == 0 && term.kind == TokenKind::Word && is_verb
     };
-    let blocked = statement.iter().any(opens)
-        || REPORTS.split(' ').any(|word| (0..boundary).any(|at| is(at, &[word])))
-        || statement.iter().enumerate().any(asks);
+    let is_said = |words: &str| words.split_ascii_whitespace().any(|word| (0..boundary).any(|at| is(at, &[word])));
+    let blocked = statement.iter().any(opens) || is_said(REPORTS) || statement.iter().enumerate().any(asks);
     let states = statement.iter().any(is_finite) || (1..boundary).any(|at| is(at, &["have"]));
-    (words >= MIN_WORDS && states && !blocked && start < terms.len()).then_some(start)
+    let is_statement = words >= MIN_WORDS && (states || is_reason);
+    // `market scan: search the web for "x"`
+    let is_label = !states
+        && words <= MAX_LABEL_WORDS
+        && terms[boundary].is(':')
+        && (begins || terms[start].entry.noun == Some(Noun::Tree))
+        && !is_said(NOTICES);
+    let begin = RequestStart { at: start, is_label };
+    ((is_statement || is_label) && !blocked && start < terms.len()).then_some(begin)
 }

@@ -28,7 +28,7 @@ const AGAIN: &str = "too also well either likewise";
 /// Verbs by which a statement on a node asks for something: `b3k9 goes under c1d2`.
 const REQUESTS: &str = "goes go comes come belongs stays should must";
 
-/// Where a request ends before a statement.
+/// The end of a request before a statement.
 #[derive(Clone, Copy)]
 pub(super) struct RequestEnd {
     pub(super) at: usize,

@@ -27,15 +27,15 @@ mod fence;
 mod line_kind;
 mod logical_line;
 mod output;
-mod scan_all;
 mod scanner;
 mod scratchpad;
 mod utf8;
+mod whole_text;
 
 #[cfg(test)]
 mod tests;
 
 pub use event::{Call, Event, Thought};
 pub use line_kind::ends_turn;
-pub use scan_all::{is_command, scan, scan_commands};
 pub use scanner::Scanner;
+pub use whole_text::{is_command, scan, scan_commands};
