@@ -17,9 +17,9 @@ pub fn format(head: &[u8]) -> Option<Format> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let lines = text.lines().filter(|line| !line.trim().is_empty()).take(MAX_EXAMINED_LINES);
     let by_line = lines.filter_map(|line| serde_json::from_str(line).ok()).find_map(|line| of_line(&line));
-    let by_cut_value = || of_line(&serde_json::from_str(&closed(text)?).ok()?);
+    let by_document = || of_line(&serde_json::from_str(&closed(text)?).ok()?);
     by_line
-        .or_else(by_cut_value)
+        .or_else(by_document)
         .or_else(|| of_document(text))
         .or_else(|| markdown_chat::is_chat(text).then_some(Format::Markdown))
 }
@@ -57,10 +57,13 @@ fn of_line(line: &Value) -> Option<Format> {
 }
 
 /// Closes a JSON value that the end of the text cuts: ends it before the last comma that separates two values, and closes
-/// what is open there. `None` if the value is whole, or there is no such comma.
+/// what is open there. A whole value stays. `None` if there is no such comma.
 fn closed(text: &str) -> Option<String> {
     let (open, comma) = nesting(text);
-    let head = &text[..comma.filter(|_| !open.is_empty())?];
+    if open.is_empty() {
+        return Some(text.to_owned());
+    }
+    let head = &text[..comma?];
     Some(head.chars().chain(nesting(head).0.into_iter().rev()).collect())
 }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::{
-    Format, Importer, InterchangeError, cursor, goose, json_trees, llm, open_webui, opencode,
-    source_record::SourcePlace, zed,
+    Format, Importer, InterchangeError, basemode, cursor, goose, llm, open_webui, opencode, source_record::SourcePlace,
+    zed,
 };
 use crate::{
     ops::OpsError,
@@ -53,7 +53,7 @@ pub(super) fn read(path: &Path, importer: &mut Importer<'_>) -> Result<(), Inter
         Some(Format::Goose) => goose::read_database(&database, importer),
         Some(Format::Cursor) => cursor::read_database(&database, &tables, importer),
         Some(Format::Zed) => zed::read_database(&database, importer),
-        Some(Format::Basemode) => json_trees::read_basemode_database(&database, importer),
+        Some(Format::Basemode) => basemode::read_database(&database, importer),
         _ => llm::read(&database, &tables, importer),
     };
     match read {

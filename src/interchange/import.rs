@@ -11,9 +11,9 @@ use std::{
 #[cfg(any(feature = "cli", feature = "serve"))]
 use super::zip_export::{self, import_zip};
 use super::{
-    DETECTED_BYTES, Format, bounded_reader, chatgpt, claude_ai, claude_code, codex, detect, detect_database,
-    foreign_databases, gemini, goose, importer::Importer, json_trees, jsonl, lines::SourceLines, llama_app,
-    markdown_chat, open_webui, openai_chat, opencode, pi, silly_tavern, write_batch, zstd,
+    DETECTED_BYTES, Format, basemode, bounded_reader, chatgpt, claude_ai, claude_code, codex, detect, detect_database,
+    exoloom, foreign_databases, gemini, goose, importer::Importer, jsonl, librechat, lines::SourceLines, llama_app,
+    loomsidian, markdown_chat, open_webui, openai_chat, opencode, pi, pyloom, silly_tavern, write_batch, zstd,
 };
 use crate::{
     id::TreeId,
@@ -245,12 +245,12 @@ fn read_lines(
         Format::ClaudeAi => claude_ai::read(lines, importer),
         Format::OpenWebUi => open_webui::read(lines, importer),
         Format::SillyTavern => silly_tavern::read(lines, importer),
-        Format::LibreChat => json_trees::read_librechat(lines, importer),
+        Format::LibreChat => librechat::read(lines, importer),
         Format::LlamaApp => llama_app::read(lines, importer),
-        Format::Loomsidian => json_trees::read_loomsidian(lines, importer),
-        Format::Exoloom => json_trees::read_exoloom(lines, importer),
-        Format::Pyloom => json_trees::read_pyloom(lines, importer),
-        Format::Basemode => json_trees::read_basemode(lines, importer),
+        Format::Loomsidian => loomsidian::read(lines, importer),
+        Format::Exoloom => exoloom::read(lines, importer),
+        Format::Pyloom => pyloom::read(lines, importer),
+        Format::Basemode => basemode::read(lines, importer),
         Format::Goose => goose::read(lines, importer),
         Format::OpenAiChat => openai_chat::read(lines, importer),
         Format::Markdown => markdown_chat::read(lines, importer),

@@ -4,6 +4,7 @@
 //! parsed while earlier ones are committed. An import is idempotent: existing items are skipped. Malformed items are
 //! reported with their line and skipped.
 
+mod basemode;
 mod bounded_reader;
 mod chatgpt;
 mod claude_ai;
@@ -13,6 +14,7 @@ mod content;
 mod cursor;
 mod database_rows;
 mod detect;
+mod exoloom;
 pub mod export;
 mod foreign_databases;
 mod format;
@@ -23,15 +25,18 @@ mod importer;
 mod json_entries;
 mod json_trees;
 pub mod jsonl;
+mod librechat;
 mod lines;
 mod llama_app;
 mod llm;
+mod loomsidian;
 mod markdown_chat;
 mod nested_json;
 mod open_webui;
 mod openai_chat;
 mod opencode;
 mod pi;
+mod pyloom;
 mod silly_tavern;
 mod source_record;
 mod topological_order;

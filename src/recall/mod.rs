@@ -7,6 +7,7 @@
 
 mod answer_type;
 mod boosts;
+mod call_lines;
 mod embed_nodes;
 mod excerpt;
 mod highlight;
@@ -20,15 +21,15 @@ mod search_filter;
 mod semantic;
 mod synonyms;
 mod time_spec;
-mod tool_calls;
 mod tool_results;
 mod turns;
 
+pub(crate) use self::call_lines::{call_excerpt, calls_within, tool_call_summary, unnamed_call, whole_calls};
 pub(crate) use self::excerpt::cut_at;
-pub(crate) use self::tool_calls::{call_excerpt, calls_within, tool_call_summary, unnamed_call, whole_calls};
 pub(crate) use self::tool_results::{exit_code, is_failure};
 pub(crate) use self::turns::set_received_turn;
 pub use self::{
+    call_lines::calls,
     embed_nodes::embed,
     excerpt::excerpt,
     highlight::highlights,
@@ -38,7 +39,6 @@ pub use self::{
     search_filter::{Author, Branch, Filter, Scope},
     semantic::{EmbedError, Embedder, QueryEmbedding},
     time_spec::{ParseTimeError, TimeSpec},
-    tool_calls::calls,
     tool_results::{ToolQuery, ToolResults, find_tool_results, tool_names, tool_results},
     turns::turns,
 };

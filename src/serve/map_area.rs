@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::tree_shape::TreeShape;
+use super::shape_cache::TreeShape;
 
 /// Height below which branches are drawn together, in pixels.
 const MIN_BRANCH_PIXELS: f64 = 3.0;

@@ -25,10 +25,10 @@ mod recording_proxy;
 mod router;
 mod server;
 mod settings;
+mod shape_cache;
 mod state;
 mod stored_prefix;
 mod token;
-mod tree_shape;
 
 pub use approval::PendingApprovals;
 pub use browser_login::BrowserLogins;

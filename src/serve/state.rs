@@ -18,8 +18,8 @@ use super::{
     metrics::Metrics,
     openai::ResponseRuns,
     settings::ServerSettings,
+    shape_cache::ShapeCache,
     token::CHECK_INTERVAL,
-    tree_shape::ShapeCache,
 };
 use crate::{
     id::{NodeId, SessionId, TreeId},

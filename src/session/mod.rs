@@ -2,8 +2,8 @@
 //! that a host implements.
 
 mod approval;
+mod async_calls;
 mod background_delegations;
-mod blocking;
 mod command_batch;
 mod delegation_report;
 mod dispatch;

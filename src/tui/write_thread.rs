@@ -11,7 +11,7 @@ use std::{
 use super::{
     ScreenSetup,
     buffer_editor::BufferEdit,
-    files::{self, FileJob},
+    import_export::{self, FileJob},
     message::{BackgroundEvent, BackgroundReport, Responder, WriteRequest, WriteResult},
     queries, text,
 };
@@ -226,7 +226,7 @@ impl WriteThread {
     fn import(&mut self, path: &Path) -> Result<WriteResult> {
         let report = self.file_report();
         let mut job = FileJob::new(&report, &self.cancel_file);
-        let done = files::import(&self.setup.loom.actor(&self.setup.agent), path, &mut job)?;
+        let done = import_export::import(&self.setup.loom.actor(&self.setup.agent), path, &mut job)?;
         let problems = done.problems.len() as u64 + done.more_problems;
         let counts = format!("{} messages, {} new nodes, {problems} problems", done.messages, done.nodes);
         let message = match job.is_cancelled() {
@@ -243,7 +243,7 @@ impl WriteThread {
         let actor = self.setup.loom.actor(&self.setup.agent);
         let report = self.file_report();
         let mut job = FileJob::new(&report, &self.cancel_file);
-        let written = files::export(&actor, (self.tree, node), format, path, &mut job)?;
+        let written = import_export::export(&actor, (self.tree, node), format, path, &mut job)?;
         let left_out: u64 = written.left_out.values().sum();
         let message = format!("wrote {}; left out: {left_out}", path.display());
         Ok(WriteResult { message, ..WriteResult::default() })

@@ -5,6 +5,7 @@
 
 mod agent;
 mod document;
+mod document_sections;
 mod hash;
 mod journal;
 mod json;
@@ -22,8 +23,9 @@ mod todo;
 mod tree;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
-pub use document::{Document, DocumentVersion, Section, SectionError, section, sections};
-pub(crate) use document::{append_text, insert_at_start, insert_before_line, replace_section};
+pub use document::{Document, DocumentVersion};
+pub use document_sections::{Section, SectionError, section, sections};
+pub(crate) use document_sections::{append_text, insert_at_start, insert_before_line, replace_section};
 pub use hash::{ContentHash, HashInput};
 pub use journal::{JournalEntry, Op, Subject};
 pub use json::Json;

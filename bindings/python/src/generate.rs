@@ -121,7 +121,7 @@ fn call(
     let result = context.call_method1("run", (function, prompt))?;
     let is_asynchronous = result.hasattr("__await__")? || result.hasattr("__aiter__")?;
     let result = if is_asynchronous {
-        let run = py.import("loomtree._asyncio")?.getattr("run")?;
+        let run = py.import("loomtree._model_loop")?.getattr("run")?;
         let (reader, sender) = (pieces.clone(), pieces.clone());
         let is_gone = PyCFunction::new_closure(py, None, None, move |_, _| reader.is_closed())?;
         let send = move |arguments: &Bound<'_, pyo3::types::PyTuple>, _: Option<&Bound<'_, PyDict>>| {

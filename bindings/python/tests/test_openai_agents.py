@@ -188,7 +188,7 @@ def test_appends_of_one_moment_do_not_fail_each_other(tmp_path: Path) -> None:
 
 
 def test_the_event_loop_stops_waiting_for_a_slow_disk() -> None:
-    from loomtree._asyncio import _Pace
+    from loomtree._async_commits import _Pace
 
     pace = _Pace()
     assert pace.waits() and not pace.commits_here(), "the loop syncs no disk before it knows that commits are short"

@@ -16,7 +16,7 @@ use loomtree::{
     store::TreeFilter,
 };
 
-use super::export_as;
+use super::export_formats;
 use crate::cli::{
     command_context::CommandContext,
     error::{CliError, Result},
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = formats())]
     format: Option<String>,
     #[command(flatten)]
-    pub(super) choice: export_as::ChoiceArgs,
+    pub(super) choice: export_formats::ChoiceArgs,
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -50,8 +50,8 @@ pub(crate) struct Args {
 
 /// Exports trees or a path.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
-    if let Some(format) = args.format.as_deref().filter(|format| export_as::is_known(format)) {
-        let target = export_as::ExportTarget {
+    if let Some(format) = args.format.as_deref().filter(|format| export_formats::is_known(format)) {
+        let target = export_formats::ExportTarget {
             format,
             which: args.which.as_deref(),
             path: args.path.as_deref(),
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         if args.all {
             return Err(CliError::usage(format!("{format} is for one tree; leave out --all")));
         }
-        return export_as::run(&target, &args.choice, cx);
+        return export_formats::run(&target, &args.choice, cx);
     }
     let markdown = match (args.format.as_deref(), &args.path) {
         (Some("jsonl"), Some(_)) => {
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
 }
 
 fn formats() -> PossibleValuesParser {
-    PossibleValuesParser::new(["jsonl", "markdown", "prose"].into_iter().chain(export_as::names()))
+    PossibleValuesParser::new(["jsonl", "markdown", "prose"].into_iter().chain(export_formats::names()))
 }
 
 fn path(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
@@ -93,7 +93,7 @@ fn path(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         Some("prose") => markdown::prose(&nodes, current.tree.mode),
         _ => markdown::path(&nodes, cx.agents()),
     };
-    export_as::print_left_out(&report)?;
+    export_formats::print_left_out(&report)?;
     match &args.output {
         Some(file) => {
             to_file(file, args.force, |out| Ok(out.write_all(text.as_bytes())?))?;

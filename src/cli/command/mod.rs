@@ -19,7 +19,7 @@ mod docs;
 mod doctor;
 mod experiment_run;
 mod export;
-mod export_as;
+mod export_formats;
 mod import;
 mod import_sources;
 mod log;

@@ -2,8 +2,8 @@
 
 use super::{
     conversation_writer::Importer,
-    message::{digest, key_of},
     open_conversation::OpenConversation,
+    write_message::{digest, key_of},
 };
 use crate::{
     id::{AgentId, NodeId, TreeId},

@@ -7,11 +7,11 @@
 
 mod conversation_writer;
 mod lookup;
-mod message;
 mod names;
 mod open_conversation;
 mod recent_keys;
 mod session;
 mod tree_root;
+mod write_message;
 
 pub(super) use conversation_writer::Importer;

@@ -24,9 +24,6 @@ pub(super) const APPLICATION_ID: i32 = 0x4C4F_4F4D;
 /// so when idle. SQLite's default of 4 MB would add a checkpoint's syncs to every 140th append.
 const CHECKPOINT_PAGES: u32 = 8_000;
 
-/// Maximum time that opening a file waits for readers, to finish another process' purge.
-const LONGEST_WAIT_FOR_SCRUB: Duration = Duration::from_secs(1);
-
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     let path = path.to_owned();
     // A pipe or a device has no end, and SQLite would read it forever.
@@ -53,22 +50,10 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     prepare_writer(&conn, options).map_err(|e| name_file(at_open(e, &path), &path, options))?;
     migrate::migrate(&mut conn, &path, options).map_err(|e| name_file(e, &path, options))?;
     staged_copy::delete_unfinished(&mut conn, &path, &options.rules);
-    finish_purge(&mut conn, options);
+    purge_rewrite::finish(&mut conn, options);
     let marked = staged_visibility::abandoned(&conn, &path);
     let writer = WriterHandle::start(conn, path.clone(), options, marked)?;
     Ok(SqliteStore { pool: ConnectionPool::new(&path, options, false), writer })
-}
-
-/// Finishes a purge whose process was killed. If another process prevents it, the file opens anyway, and a later writer
-/// finishes the purge.
-fn finish_purge(conn: &mut Connection, options: &OpenOptions) {
-    let scrubbed = purge_rewrite::pending_mark(conn).and_then(|mark| match mark {
-        Some(_) => purge_rewrite::scrub(conn, options.wait.min(LONGEST_WAIT_FOR_SCRUB)),
-        None => Ok(()),
-    });
-    if let Err(error) = scrubbed {
-        tracing::warn!(%error, "an unfinished purge could not be finished");
-    }
 }
 
 /// Page cache of the writer, in KiB. The pages that a large transaction changes fit; with SQLite's default of 2 MB, an

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::store::{Result, StoreError};
+use crate::store::{OpenOptions, Result, StoreError};
 
 /// Key of the mark. Its value is random: a scrub removes only the mark that it read, and not that of a later purge.
 const MARK_KEY: &str = "scrub_owed";
@@ -46,4 +46,19 @@ pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
         "a purge is unfinished: bytes of purged content may be left in the file until the next writer opens it"
             .to_owned()
     }))
+}
+
+/// Maximum time that opening a file waits for readers, to finish another process' purge.
+const LONGEST_WAIT_FOR_SCRUB: Duration = Duration::from_secs(1);
+
+/// Finishes a purge whose process was killed. If another process prevents it, the file opens anyway, and a later writer
+/// finishes the purge.
+pub(super) fn finish(conn: &mut Connection, options: &OpenOptions) {
+    let scrubbed = pending_mark(conn).and_then(|mark| match mark {
+        Some(_) => scrub(conn, options.wait.min(LONGEST_WAIT_FOR_SCRUB)),
+        None => Ok(()),
+    });
+    if let Err(error) = scrubbed {
+        tracing::warn!(%error, "an unfinished purge could not be finished");
+    }
 }

@@ -39,7 +39,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 import loomtree
 
-from ._asyncio import committed, submit
+from ._async_commits import committed, submit
 
 __all__ = ["LoomSaver"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import loomtree
 
-from ._asyncio import append
+from ._async_commits import append
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
