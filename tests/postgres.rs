@@ -931,6 +931,34 @@ async fn a_server_whose_database_does_not_answer_is_not_ready() {
     assert_eq!(server.get("/readyz").await.0, 200);
 }
 
+/// A request whose answer never comes does not keep the program.
+#[cfg(all(feature = "serve", unix))]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_ends_although_its_database_does_not_answer() {
+    let Some(cluster) = cluster() else { return };
+    let scene = on_server(cluster, 17);
+    scene.owner().create_tree(TreeDraft::new("Silent")).unwrap();
+    let Location::Postgres(url) = &scene.location else { unreachable!() };
+    let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let home = support::cli::Home::with_database(url.clone());
+    let mut server = support::http::HttpServer::start(&home, &[]);
+    assert_eq!(server.get("/readyz").await.0, 200);
+    let locked = database.clone();
+    let lock = std::thread::spawn(move || {
+        cluster.sql(&locked, "BEGIN; LOCK TABLE journal, trees, nodes IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(300)")
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    let waiting = tokio::spawn(server.request(reqwest::Method::GET, "/api/v1/trees").send());
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    assert_eq!(server.terminate().code(), Some(1));
+    assert!(!lock.is_finished(), "the database answered");
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+               WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    cluster.sql(&database, end).unwrap();
+    assert!(lock.join().unwrap().is_err());
+    let _ = waiting.await;
+}
+
 /// No foreign key keeps a parent.
 #[test]
 fn verify_names_a_node_whose_parent_is_gone() {

@@ -218,6 +218,11 @@ impl Executor<'_> {
             true => self.turns_with_steps(&*snapshot, &numbered, &nodes)?,
             false => fit_entries(entries(&*snapshot, &numbered, &nodes)?, MAX_REPLY_TOKENS, None),
         };
+        if within.narrowed.is_empty() && nodes.len() > MAX_OUTLINED_TURNS {
+            let last = turns.first.saturating_add(MAX_OUTLINED_TURNS as u32 - 1);
+            let few = format!("→ recall turns:{}-{last}", turns.first);
+            text.push_str(&format!("\n[without replies; up to {MAX_OUTLINED_TURNS} turns come with them · {few}]"));
+        }
         if session.id != here.session.id {
             text.insert_str(0, "of an earlier session of this tree; this one has 0 turns:\n");
         }

@@ -69,7 +69,7 @@ operations! {
         at_least_one ["node", "relative", "tree"];
         reply "✓ switched to [b3k9ze]\n  depth:8 · 2 continuations · path: r001aa → … → a7x2kq → b3k9ze";
         example "→ switch to b3k9ze";
-        node: Option<NodeRef>, "To this node.";
+        node: Option<NodeRef>, "To this node. Your next reply continues it; words beside the command stay where you were.";
         relative: Option<Relative> [ArgType::Enum(&["parent", "root", "next", "previous", "leaf", "back"])], "A place by its relation to where you are: next and previous are siblings, leaf the newest end below, back where you were before.";
         tree: Option<String>, "In this tree, by its title or id; needs the permission cross_tree.";
     }
@@ -140,7 +140,7 @@ operations! {
         reply "✓ bookmarked [a7x2kq] as \"key decision point\"";
         example "→ bookmark a7x2kq \"key decision point\"";
         node: Option<NodeRef>, "The node; where you are, if none is named.";
-        label: Option<String>, "The mark's name.";
+        label: Option<String>, "The mark's name, by which it is found: `switch to bookmark:\"NAME\"`.";
     }
     Unbookmark "unbookmark" also ["unstar", "unmark"] (Content, LoomWrite, Write) "Takes a mark away." {
         brief "unbookmark ID";
@@ -168,7 +168,7 @@ operations! {
         forms ["undo", "undo 2"];
         reply "✓ undid 1 operation\n  pruned [a7x2kq]";
         example "→ undo";
-        n: Option<u32> [ArgType::Number(MAX_UNDO_STEPS)], "How many of your own operations in this tree; 1 if not said. Each changing command is one; messages, moves and todos are none.";
+        n: Option<u32> [ArgType::Number(MAX_UNDO_STEPS)], "How many of your own operations in this tree; 1 if not said. Each changing command is one, also a pin or a stash; messages, moves and todos are none.";
     }
     Redo "redo" also ["reapply"] (Content, LoomWrite, Write) "Makes changes again that were taken back." {
         brief "redo [2]";

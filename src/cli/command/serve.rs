@@ -1,6 +1,11 @@
 //! `loom serve`: the HTTP server, and its access tokens.
 
-use std::{io::Write as _, net::SocketAddr, sync::Arc};
+use std::{
+    io::{self, Write as _},
+    net::SocketAddr,
+    sync::Arc,
+    time::Duration,
+};
 
 pub(super) use loomtree::serve::BrowserLogins;
 use loomtree::serve::{
@@ -195,6 +200,7 @@ pub(super) fn serve(
         tokio::spawn(async move {
             stop_signal().await;
             stop.cancel();
+            end_at_the_latest();
         });
         server.run(shutdown).await.map_err(serve_error)
     })
@@ -226,6 +232,21 @@ async fn stop_signal() {
         }
     }
     let _ = tokio::signal::ctrl_c().await;
+}
+
+/// Maximum time from the signal to the end of the program. Requests and delegations that end have less.
+const MAX_STOP_TIME: Duration = Duration::from_secs(25);
+
+/// Ends the program if the stop takes too long: a read of a database that does not answer has no end.
+fn end_at_the_latest() {
+    std::thread::spawn(|| {
+        std::thread::sleep(MAX_STOP_TIME);
+        let _ = writeln!(
+            io::stderr(),
+            "loom: the server ends although requests are unfinished; the database may not answer"
+        );
+        std::process::exit(1);
+    });
 }
 
 fn serve_error(error: ServeError) -> CliError {
