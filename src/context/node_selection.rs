@@ -16,7 +16,7 @@ use crate::{
 use super::{
     ContextError, ContextOptions, InclusionReason, Rendering, Strategy,
     node::{NodeRenderer, escape_headers},
-    past_commands::{self, HostResult, OwnActs},
+    past_commands::{self, HostResult, PastCommands},
     path::ContextPath,
     prompt_piece::MESSAGE_OVERHEAD_TOKENS,
 };
@@ -49,7 +49,7 @@ pub(super) struct WindowCandidate {
     /// True if the node alone is too long; `tokens` is then its limit.
     pub(super) truncated: bool,
     /// Commands and thoughts of an own reply of an earlier turn.
-    pub(super) acts: Option<OwnActs>,
+    pub(super) acts: Option<PastCommands>,
     /// Results of host tools after the reply; empty if there are none.
     pub(super) results: String,
 }
@@ -137,7 +137,7 @@ impl WindowParams<'_> {
             let begins = seen.last().is_some_and(|last: &WindowCandidate| Some(last.node.id) == self.first_node);
             let Some(node) = path.next(want)?.filter(|_| !begins) else { break };
             let mut next = self.candidate(node);
-            self.add_own_acts(snapshot, &mut next, &mut results)?;
+            self.add_past_commands(snapshot, &mut next, &mut results)?;
             self.limit_length(&mut next, &mut human_shown);
             used = used.saturating_add(next.tokens);
             match next.excluded_by {
@@ -189,7 +189,7 @@ impl WindowParams<'_> {
     }
 
     /// Adds what the agent did with an own reply. A reply of commands alone is included for that.
-    fn add_own_acts(
+    fn add_past_commands(
         &self,
         snapshot: &dyn Snapshot,
         next: &mut WindowCandidate,

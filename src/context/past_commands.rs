@@ -25,7 +25,7 @@ const MAX_THOUGHT_CHARS: usize = 800;
 
 /// Commands, results and thoughts of an own reply of an earlier turn.
 #[derive(Debug, Default)]
-pub(super) struct OwnActs {
+pub(super) struct PastCommands {
     /// Line on the commands, and the thoughts; empty if there are none.
     pub(super) text: String,
     /// Results of host tools, in the order of the commands.
@@ -57,14 +57,14 @@ pub(super) fn answered_part(node: &Node) -> &str {
 }
 
 /// Reads what the agent did with a reply; `None` if the reply is not its own or holds no commands and thoughts.
-pub(super) fn read(snapshot: &dyn Snapshot, view: &NodeRenderer, node: &Node) -> Result<Option<OwnActs>> {
+pub(super) fn read(snapshot: &dyn Snapshot, view: &NodeRenderer, node: &Node) -> Result<Option<PastCommands>> {
     let acts = node.raw.is_some() || node.tool.calls.is_some();
     if !view.aware || node.author != view.agent || node.author_type != AuthorType::Model || !acts {
         return Ok(None);
     }
     let of_kind = |kind| snapshot.children(node.id, &ChildFilter { kind: Some(kind), pruned: false, limit: 64 });
     let results = of_kind(EdgeKind::Tool)?;
-    let mut acts = OwnActs::default();
+    let mut acts = PastCommands::default();
     for thought in of_kind(EdgeKind::Thought)?.iter().filter(|thought| thought.author == view.agent) {
         let words = first_words(&one_line(&thought.content), MAX_THOUGHT_CHARS);
         push_line(&mut acts.text, &format!("[thought: {words}]"));

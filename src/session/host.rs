@@ -14,7 +14,7 @@ use super::{
     query_embedding::embed_query,
 };
 use crate::{
-    context::{self},
+    context,
     exec::{ContinueRequest, DelegateRequest, Delegated, Host, NoHost},
     id::{AgentId, NodeId, SessionId},
     ops::{Actor, Loom, OpsError},

@@ -117,12 +117,12 @@ impl OpenOptions {
         match (from, to) {
             #[cfg(feature = "postgres")]
             (Location::File(file), Location::Postgres(url)) => {
-                super::postgres::copy_file(file, &super::postgres::open(url, self)?, self, progress)
+                super::postgres::transfer_from_file(file, &super::postgres::open(url, self)?, self, progress)
             }
             #[cfg(feature = "postgres")]
             (Location::Postgres(url), Location::File(file)) => {
                 let source = super::postgres::open(url, &self.clone().create(false))?;
-                super::postgres::copy_database(&source, file, self, progress)
+                super::postgres::transfer_to_file(&source, file, self, progress)
             }
             #[cfg(not(feature = "postgres"))]
             (Location::Postgres(_), Location::File(_)) | (Location::File(_), Location::Postgres(_)) => {

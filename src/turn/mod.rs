@@ -10,41 +10,13 @@
 //! without commands, with a reply whose line `→ done` ends it ([`BatchOutcome`]), at the round limit, with a failure, or
 //! by cancellation.
 //!
-//!
-//!  state
-//!  input
-//!  next
-//!
-//!
-//!  ---
-//!  ---
-//!  ---
-//!
-//!
-//!  streaming
-//!  text
-//!  emitted; a complete batch stops the stream
-//!
-//!
-//!  streaming
-//!  end or failure
-//!  the reply is saved unless it is empty
-//!
-//!
-//!  saving
-//!  saved
-//!  commands run, or the turn ends
-//!
-//!
-//!  running
-//!  results
-//!  the next round, or the end
-//!
-//!
-//!  any
-//!  cancelled
-//!  the stream stops, the partial reply is saved, the turn ends
-//!
+//! | state | input | next |
+//! | --- | --- | --- |
+//! | streaming | text | emitted; a complete batch stops the stream |
+//! | streaming | end or failure | the reply is saved unless it is empty |
+//! | saving | saved | commands run, or the turn ends |
+//! | running | results | the next round, or the end |
+//! | any | cancelled | the stream stops, the partial reply is saved, the turn ends |
 
 mod header_filter;
 mod reply_parser;

@@ -241,10 +241,7 @@ const MAX_STOP_TIME: Duration = Duration::from_secs(25);
 fn end_at_the_latest() {
     std::thread::spawn(|| {
         std::thread::sleep(MAX_STOP_TIME);
-        let _ = writeln!(
-            io::stderr(),
-            "loom: the server ends although requests are unfinished; the database may not answer"
-        );
+        let _ = writeln!(io::stderr(), "loom: the server did not stop in time and ends; the database may not answer");
         std::process::exit(1);
     });
 }

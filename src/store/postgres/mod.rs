@@ -62,7 +62,7 @@ use self::{
     transaction::PostgresTransaction,
     writer::{PgWriterHandle, WriteConnection},
 };
-pub(super) use self::{transfer_from_file::copy_file, transfer_to_file::copy_database};
+pub(super) use self::{transfer_from_file::transfer_from_file, transfer_to_file::transfer_to_file};
 use super::{
     Change, Location, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, StoreError, Transaction,
     VerifyReport, Watch,

@@ -21,7 +21,7 @@ use crate::store::{CopyReport, OpenOptions, Result, Store, StoreError};
 pub(super) const CHUNK_ROWS: usize = 2_000;
 
 /// Copies a file into a database, and compares both. `progress` receives the number of rows copied so far.
-pub(in crate::store) fn copy_file(
+pub(in crate::store) fn transfer_from_file(
     from: &Path,
     to: &PostgresStore,
     options: &OpenOptions,

@@ -27,7 +27,7 @@ use crate::store::{CopyReport, OpenOptions, Result, Store, StoreError, sqlite};
 const NUMBERS_CHUNK: u32 = 100_000;
 
 /// Copies a database into a file that must not exist, and compares both. `progress` receives the number of rows copied so far.
-pub(in crate::store) fn copy_database(
+pub(in crate::store) fn transfer_to_file(
     from: &PostgresStore,
     to: &Path,
     options: &OpenOptions,
