@@ -27,6 +27,7 @@ use self::{
     error::{bind_error, lex_error, not_a_request, other_node_error, refuse},
     penalties::{incomplete_tail, penalties},
     tool_call::tool_call,
+    trailing_statement::TrailingStatement,
 };
 use super::{
     Command, Relative,
@@ -97,6 +98,10 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     }
     let bare = without_decoration(line);
     let line = bare.as_ref();
+    // `📦 ❌ prune a7x2`
+    if let Some(why) = line_signs::refused(line) {
+        return Err(invalid(ParseErrorCode::InvalidSyntax, line, why));
+    }
     if let Some(call) = json_call::read(line) {
         return tool_call(line, call);
     }
@@ -106,10 +111,11 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, "the line is empty"));
     }
     let reserved = reservations::in_words(line, &trace.terms);
-    let statement = trailing_statement::request_end(line, &trace.terms);
+    let statement = trailing_statement::find(line, &trace.terms).filter(|_| reserved.is_none());
     // `view a7x2 (I want to compare it with b3k9)`
-    if let Some(end) = statement.filter(|end| end.is_certain)
-        && let Some((parsed, before)) = without_statement(line, &lexed, end.at)
+    if let Some(statement) = statement.filter(|statement| statement.is_purpose)
+        && let Some((parsed, before)) = without_statement(line, &lexed, statement)
+        && parsed.command.tool() == Tool::View
     {
         *trace = before;
         return Ok(parsed);
@@ -133,14 +139,16 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     if let Some(begin) = leading_statement::request_start(line, &terms) {
         let mut behind = ParseTrace { terms: terms.split_off(begin.at), ..ParseTrace::default() };
         if let Ok(parsed) = parse_terms(line, thought, lexed.end, None, &mut behind)
-            && (!begin.is_label || parsed.command.tool().spec().side_effect == SideEffect::ReadOnly)
+            && (!begin.only_looks
+                || parsed.command.tool().spec().side_effect == SideEffect::ReadOnly
+                    && parsed.command.tool() != Tool::Search)
         {
             *trace = behind;
             return Ok(parsed);
         }
     }
     // `prune a7x2, it repeats b3k9`
-    if let Some((parsed, before)) = statement.and_then(|end| without_statement(line, &lexed, end.at)) {
+    if let Some((parsed, before)) = statement.and_then(|statement| without_statement(line, &lexed, statement)) {
         *trace = before;
         return Ok(parsed);
     }
@@ -166,9 +174,9 @@ fn with_typos_corrected(line: &str, thought: Option<&str>, lexed: &lex::Lexed) -
 }
 
 /// Parses a line up to a statement behind its request. `None` if there is no command without it.
-fn without_statement(line: &str, lexed: &lex::Lexed, end: usize) -> Option<(ParsedLine, ParseTrace)> {
+fn without_statement(line: &str, lexed: &lex::Lexed, statement: TrailingStatement) -> Option<(ParsedLine, ParseTrace)> {
     let mut terms = annotate_tokens::terms(line, lexed);
-    terms.truncate(end);
+    terms.truncate(statement.at);
     if reservations::in_words(line, &terms).is_some() {
         return None;
     }
@@ -177,9 +185,15 @@ fn without_statement(line: &str, lexed: &lex::Lexed, end: usize) -> Option<(Pars
     let verb = before.candidate.and_then(|candidate| before.terms.get(candidate.verb));
     let has_verb = verb.is_some_and(|verb| verb.entry.verb.is_some());
     let is_whole = before.intent.as_ref().is_some_and(|intent| intent.raw.is_none());
-    // What is undone is not named by its words.
-    let reverts = matches!(parsed.command, Command::Undo { .. } | Command::Redo { .. });
-    (has_verb && is_whole && !reverts).then_some((parsed, before))
+    let tool = parsed.command.tool();
+    let fits = match tool {
+        // What is undone is not named by its words.
+        Tool::Undo | Tool::Redo => false,
+        Tool::Write | Tool::Stash if statement.is_source => true,
+        _ if statement.is_source => false,
+        _ => statement.fits_change || tool.spec().side_effect == SideEffect::ReadOnly,
+    };
+    (has_verb && is_whole && fits).then_some((parsed, before))
 }
 
 /// Parses the terms of `trace`; `reserved` is the word of a reservation in them.

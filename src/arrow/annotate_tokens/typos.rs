@@ -21,7 +21,7 @@ pub(in crate::arrow) fn correct_typos(line: &str, terms: &mut [AnnotatedToken]) 
                 || matches!(before.entry.noun, Some(Noun::Agent | Noun::Doc | Noun::Label | Noun::Tool))
                 // `tree sumary`
                 || at > 1 && before.entry.noun == Some(Noun::Tree)
-                || matches!(before.entry.prep, Some(Prep::With | Prep::By))
+                || matches!(before.entry.prep, Some(Prep::With | Prep::By | Prep::As))
         });
         let is_word = text.len() > 2 && text.bytes().all(|byte| byte.is_ascii_lowercase());
         if terms[at].kind != TokenKind::Name || is_named || !is_word {

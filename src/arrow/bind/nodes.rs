@@ -250,7 +250,10 @@ impl Binder<'_, '_> {
         // `let "quill" write two continuations`
         let asked =
             |arg: &Arg| is_told && arg.at > verb && arg.at < verb + 4 && matches!(arg.kind, ArgKind::Text { .. });
-        let is_asked = self.verb == super::Verb::Ask;
+        let texts = self.arguments.items.iter().filter(|arg| matches!(arg.kind, ArgKind::Text { .. })).count();
+        let mut writes = ["write", "make", "draft", "generate", "give", "do"].into_iter();
+        let is_asked =
+            self.verb == super::Verb::Ask && texts == 1 && writes.any(|verb| self.arguments.has_bare_word(verb));
         if let Some(arg) =
             self.arguments.take(|arg| is_agent(arg) && (near(arg) || is_asked && asked(arg)) && arg.key.is_none())
         {

@@ -243,7 +243,7 @@ pub(super) const RULES: &[Rule] = rules! {
         Recall if n(Noun::Turn);
         Read => any DOC;
         List => any LISTED;
-        View => any Features::ID, PLACE, n(Noun::Node);
+        View if Features::ID;
         Read;
     }
     Write {
@@ -426,5 +426,5 @@ pub(super) const RULES: &[Rule] = rules! {
     Turn { Merge if Features::IDS, Features::TEXT, p(Prep::Into); Switch if p(Prep::Back); Switch if p(Prep::To), Features::ID => but Features::TEXT; }
     Remind { _ if p(Prep::To); Recall if n(Noun::Turn); Recall if Features::SAYS, Features::TEXT => but Features::ID; Recall if n(Noun::Summary) => but Features::ID; View if Features::ID => but Features::TEXT; Todo if Features::TEXT; }
     Name { Bookmark if n(Noun::Bookmark); Bookmark if Features::ID, Features::TEXT; }
-    Ask { Continue if n(Noun::Continuation), Features::NUMBER; Restore if p(Prep::Back), Features::ID => but Features::TEXT, n(Noun::Context); Exclude if n(Noun::Context), p(Prep::Out); Continue if Features::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Features::TEXT => but Features::ID; Include if n(Noun::Context); Continue if Features::ID, p(Prep::From) => but Features::TEXT; Edit if Features::ID, Features::TEXT, Features::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Features::TEXT; Recall if n(Noun::Stash); }
+    Ask { Restore if p(Prep::Back), Features::ID => but Features::TEXT, n(Noun::Context); Exclude if n(Noun::Context), p(Prep::Out); Continue if Features::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Features::TEXT => but Features::ID; Include if n(Noun::Context); Continue if Features::ID, p(Prep::From) => but Features::TEXT; Edit if Features::ID, Features::TEXT, Features::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Features::TEXT; Recall if n(Noun::Stash); }
 };

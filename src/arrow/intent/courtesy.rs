@@ -236,7 +236,11 @@ impl IntentParser<'_> {
             && (at + 1..end).all(|at| self.is_word(at, keys) || self.is_word(at, LEAVE_WORDS));
         // `if that is not possible` is a condition.
         let denied = (at + 1..end).any(|at| self.is_word(at, &["not", "no", "isn't", "don't", "doesn't", "won't"]));
+        // `if you'd like` is an offer.
+        let offers = (at + 1..end).any(|at| self.is_word(at, &["you'd", "i'd"]))
+            && (at > 0 || !(at + 1..end).any(|at| self.is_word(at, &["kind", "mind"])));
         let is_open = is_open
+            && !offers
             && (!denied
                 || (at + 1..end).any(|at| {
                     self.is_word(at, &["mind", "minds", "trouble", "bother", "imposition", "nuisance", "inconvenient"])

@@ -30,10 +30,16 @@ pub(super) fn without_decoration(line: &str) -> Cow<'_, str> {
     }
 }
 
+/// Pictures that only illustrate a command. Others can reject, quote or postpone it.
+const PICTURES: [char; 28] = [
+    '🗑', '✂', '📦', '📌', '🔖', '⭐', '🌟', '🔗', '📝', '✏', '✍', '🔍', '🔎', '➡', '👉', '🌐', '📖', '📚', '🌳', '🌲',
+    '🌱', '🔀', '♻', '👀', '📋', '📎', '📂', '📄',
+];
+
 /// Range of the pictures before a command: `📦 move a7x2 to b3k9`.
 fn picture(line: &str) -> Option<Range<usize>> {
     let bare = behind_arrow(line);
-    let is_picture = |c: char| matches!(c, '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f300}'..='\u{1faff}' | '\u{200d}' | '\u{fe0f}');
+    let is_picture = |c: char| PICTURES.contains(&c) || matches!(c, '\u{200d}' | '\u{fe0f}');
     let words = bare.trim_start_matches(|c: char| is_picture(c) || c == ' ');
     let (start, end) = (line.len() - bare.len(), line.len() - words.len());
     (end > start && !words.is_empty()).then_some(start..end)
@@ -45,8 +51,7 @@ fn without_marks(line: &str) -> Cow<'_, str> {
         .map(|marks| whole(marks, 1))
         .or_else(|| strip_bold(line).map(|marks| whole(marks, 2)))
         .or_else(|| around_name(line))
-        .or_else(|| around_id(line))
-        .or_else(|| around_text(line));
+        .or_else(|| around_id(line));
     let Some(blanks) = blanks else { return call_words(line).map_or(line.into(), Cow::from) };
     let mut bare = line.to_owned();
     for range in blanks {
@@ -80,7 +85,11 @@ fn call_words(line: &str) -> Option<String> {
     let end = bare.trim_end();
     let calls = bare[name.len()..].starts_with('(') && end.ends_with(')');
     // `write_doc doc="x" append="y"`
-    if !calls && !name.contains('.') && bare[name.len()..].starts_with(' ') && joints == 1 && is_call_name(name) {
+    if !calls
+        && WORDED_CALLS.contains(&name)
+        && bare[name.len()..].starts_with(' ')
+        && !has_other_key(&bare[name.len()..])
+    {
         blank(start + joint..start + joint + 1);
         return Some(bare_line);
     }
@@ -104,6 +113,30 @@ fn is_call_name(name: &str) -> bool {
     }
 }
 
+/// Names of calls that are followed by their arguments without brackets.
+const WORDED_CALLS: &[&str] = &[
+    "view_node",
+    "prune_node",
+    "prune_branch",
+    "restore_node",
+    "move_node",
+    "move_branch",
+    "copy_node",
+    "copy_branch",
+    "edit_node",
+    "write_doc",
+    "read_doc",
+    "write_document",
+    "read_document",
+    "append_doc",
+    "switch_to",
+    "go_to",
+    "link_nodes",
+    "merge_nodes",
+    "add_todo",
+    "web_search",
+];
+
 /// Things that the names of calls have beside a verb.
 const CALL_THINGS: &[&str] = &[
     "node", "nodes", "branch", "subtree", "tree", "note", "message", "reply", "bookmark", "todo", "todos", "doc",
@@ -118,7 +151,10 @@ fn has_other_key(arguments: &str) -> bool {
         let entry = lexicon::look_up(key);
         entry.option.is_none()
             && entry.prep.is_none()
-            && !matches!(key, "node" | "id" | "node_id" | "query" | "max_results")
+            && !matches!(
+                key,
+                "node" | "id" | "node_id" | "query" | "max_results" | "append" | "doc" | "content" | "label"
+            )
     })
 }
 
@@ -133,17 +169,6 @@ fn around_id(line: &str) -> Option<[Range<usize>; 2]> {
     let end = id.find(|c: char| !c.is_ascii_alphanumeric())?;
     let closes = id[end..].starts_with("__") && (4..=26).contains(&end);
     closes.then(|| [open..open + 2, open + 2 + end..open + 4 + end])
-}
-
-/// Ranges of the marks around a quoted text at the end of a line: `annotate a7x2: *"too long"*`.
-fn around_text(line: &str) -> Option<[Range<usize>; 2]> {
-    let line = line.trim_end();
-    ["**", "*", "_"].into_iter().find_map(|mark| {
-        let inner = line.strip_suffix(mark)?;
-        let open = line.find(&format!(" {mark}\""))? + 1;
-        let quotes = inner.ends_with('"') && line.matches('"').count() == 2;
-        quotes.then(|| [open..open + mark.len(), inner.len()..line.len()])
-    })
 }
 
 /// Ranges of the decoration before and behind an operation's canonical name; the second may be empty.

@@ -17,20 +17,22 @@ const REPORTS: &str = "say says said saying tell tells told write writes wrote w
     yesterday supposed pretend imagine wish hope nobody never hardly refuse refuses refused forbidden allowed";
 
 /// Words between a reason and the request that follows from it.
-const CONSEQUENCES: &[&str] = &["so", "hence", "therefore", "thus"];
+const CONSEQUENCES: &[&str] = &["so"];
 
 /// Most words of a label.
 const MAX_LABEL_WORDS: usize = 6;
 /// Labels of what is not to be done, or not now.
 const NOTICES: &str = "note todo warning reminder remember tip hint caution danger log result error output next afterwards finally \
-    optional draft question answer step user human assistant system";
+    optional draft question answer step user human assistant system manual command expected previously earlier \
+    critic owner author editor test case dry run pending approval bad bug job turn";
 
 /// The beginning of a request.
 #[derive(Clone, Copy)]
 pub(super) struct RequestStart {
     pub(super) at: usize,
-    /// True behind a label instead of a statement. It may be the title of a text, so nothing is changed by what follows.
-    pub(super) is_label: bool,
+    /// True behind a label, or a reason without a verb. It may be the title of a text or a condition, so nothing is changed by
+    /// what follows.
+    pub(super) only_looks: bool,
 }
 
 /// Finds where the request begins behind a statement or a label that names nothing.
@@ -70,10 +72,22 @@ pub(super) fn request_start(line: &str, terms: &[AnnotatedToken]) -> Option<Requ
     let is_statement = words >= MIN_WORDS && (states || is_reason);
     // `market scan: search the web for "x"`
     let is_label = !states
-        && words <= MAX_LABEL_WORDS
+        && (2..=MAX_LABEL_WORDS).contains(&words)
+        && !statement.iter().any(|term| is_participle(line, term))
+        && terms[0].entry.func.is_none_or(|func| func == FunctionWord::Det)
+        && terms[0].entry.prep.is_none()
         && terms[boundary].is(':')
         && (begins || terms[start].entry.noun == Some(Noun::Tree))
         && !is_said(NOTICES);
-    let begin = RequestStart { at: start, is_label };
+    let is_question =
+        statement.iter().any(|term| matches!(term.entry.func, Some(FunctionWord::What | FunctionWord::Why)));
+    let begin = RequestStart { at: start, only_looks: is_label || !states || is_question };
     ((is_statement || is_label) && !blocked && start < terms.len()).then_some(begin)
+}
+
+/// True for a word such as `rejected` or `insists`, by its ending.
+fn is_participle(line: &str, term: &AnnotatedToken) -> bool {
+    let text = term.text.of(line);
+    term.kind == TokenKind::Name && (text.ends_with("ed") || text.ends_with('s'))
+        || matches!(term.entry.verb, Some((_, Form::Past | Form::Third)))
 }

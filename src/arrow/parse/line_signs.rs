@@ -5,10 +5,6 @@ use super::{decoration::behind_arrow, unsupported_words::OUTCOMES};
 /// Quotation marks, between which text is content.
 const QUOTES: [char; 6] = ['"', '“', '„', '«', '`', '\''];
 
-/// Pictures that put off what follows, doubt it, warn of it or reject it.
-const DOUBTS: [char; 18] =
-    ['❓', '❔', '⏳', '⌛', '⏸', '⏰', '🔜', '🤔', '💭', '💡', '⚠', '🛑', '⛔', '🙅', '👎', '🚧', '🕒', '📅'];
-
 /// Verbs of operations on one node that a shell's command would apply to many.
 const HIDING: [&str; 9] = ["rm", "prune", "hide", "delete", "remove", "cp", "copy", "mv", "move"];
 
@@ -19,11 +15,7 @@ pub(super) fn refused(line: &str) -> Option<&'static str> {
         return Some("it is a quotation");
     }
     // `❌ prune a7x2`, `<!-- prune a7x2 -->`
-    if request.starts_with(OUTCOMES)
-        || request.starts_with(DOUBTS)
-        || request.starts_with('?')
-        || request.starts_with("<!--")
-    {
+    if request.starts_with(OUTCOMES) || request.starts_with('?') || request.starts_with("<!--") {
         return Some("a sign before it says that it is not asked for");
     }
     // `rm a7x2/*`

@@ -1,4 +1,4 @@
-//! Texts that are all there.
+//! Scan of a complete text.
 
 use super::{
     Scanner,
