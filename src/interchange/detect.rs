@@ -15,13 +15,12 @@ const MAX_EXAMINED_LINES: usize = 20;
 pub fn format(head: &[u8]) -> Option<Format> {
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start_matches('\u{feff}').trim_start();
+    if !text.starts_with(['[', '{']) {
+        return markdown_chat::is_chat(text).then_some(Format::Markdown);
+    }
     let lines = text.lines().filter(|line| !line.trim().is_empty()).take(MAX_EXAMINED_LINES);
     let by_line = lines.filter_map(|line| serde_json::from_str(line).ok()).find_map(|line| of_line(&line));
-    let by_document = || of_line(&serde_json::from_str(&closed(text)?).ok()?);
-    by_line
-        .or_else(by_document)
-        .or_else(|| of_document(text))
-        .or_else(|| markdown_chat::is_chat(text).then_some(Format::Markdown))
+    by_line.or_else(|| of_document(text)).or_else(|| of_line(&serde_json::from_str(&close_value(text)?).ok()?))
 }
 
 /// Detects the format of a file of JSON lines by one of its first lines.
@@ -44,21 +43,29 @@ fn of_line(line: &Value) -> Option<Format> {
             Some(Format::Goose)
         }
         None if has("role") && has("created") && line["content"].is_array() => Some(Format::Goose),
-        None if line["messages"].as_array().is_some_and(|list| list.iter().any(|m| m.get("role").is_some())) => {
-            Some(Format::OpenAiChat)
-        }
+        None if line["messages"].as_array().is_some_and(|list| list.iter().any(is_message)) => Some(Format::OpenAiChat),
         None if line["conversations"].as_array().is_some_and(|list| list.iter().any(|m| m.get("from").is_some())) => {
             Some(Format::OpenAiChat)
         }
-        None | Some("message") if line["role"].is_string() => Some(Format::OpenAiChat),
+        None | Some("message") if is_message(line) => Some(Format::OpenAiChat),
         None => line.as_array().and_then(|list| of_line(list.first()?)).filter(|format| *format == Format::OpenAiChat),
         _ => None,
     }
 }
 
+/// True for a chat message: it has a role and no place in a tree, and its content is in the form of OpenAI or Anthropic. The end
+/// of the text may have cut the content.
+fn is_message(value: &Value) -> bool {
+    const ROLES: [&str; 6] = ["user", "assistant", "system", "developer", "tool", "function"];
+    let has = |name: &str| value.get(name).is_some();
+    value["role"].as_str().is_some_and(|role| ROLES.contains(&role))
+        && !["parts", "message", "parent", "parentId", "children"].into_iter().any(has)
+        && value.get("content").is_none_or(|content| !content.is_number() && !content.is_boolean())
+}
+
 /// Closes a JSON value that the end of the text cuts: ends it before the last comma that separates two values, and closes
 /// what is open there. A whole value stays. `None` if there is no such comma.
-fn closed(text: &str) -> Option<String> {
+fn close_value(text: &str) -> Option<String> {
     let (open, comma) = nesting(text);
     if open.is_empty() {
         return Some(text.to_owned());
@@ -103,8 +110,5 @@ const DOCUMENT_KEYS: &[(Format, &[&str])] = &[
 
 /// Detects the format of a JSON document by the keys in its beginning.
 fn of_document(text: &str) -> Option<Format> {
-    if !text.starts_with(['[', '{']) {
-        return None;
-    }
     DOCUMENT_KEYS.iter().find(|(_, keys)| keys.iter().all(|key| text.contains(key))).map(|(format, _)| *format)
 }

@@ -1,6 +1,7 @@
 //! Import and export of conversations.
 //!
-//! An import streams its file: memory does not grow with the file, except for the ids of a foreign format. Lines are
+//! An import streams its file: memory does not grow with the file, except for the ids of a foreign format and
+//! for chat messages that stand one a line without a conversation around them. Lines are
 //! parsed while earlier ones are committed. An import is idempotent: existing items are skipped. Malformed items are
 //! reported with their line and skipped.
 

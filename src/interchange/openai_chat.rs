@@ -18,6 +18,9 @@ use super::{
 /// Names of fields with the time of a conversation or a message.
 const TIME_FIELDS: [&str; 3] = ["created", "created_at", "timestamp"];
 
+/// Longest first line of a JSON document over several lines: `{"model": "…", "messages": [{`.
+const MAX_FIRST_LINE: usize = 120;
+
 /// Messages that stand alone, one a line or an entry. Together they are one conversation.
 #[derive(Default)]
 struct LooseMessages {
@@ -32,8 +35,8 @@ pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> 
         let place = SourcePlace::Line(line.number);
         match serde_json::from_str(&line.text) {
             Ok(value) => loose.read_value(place, value, importer)?,
-            // A JSON document over several lines.
-            Err(error) if is_first && error.is_eof() => {
+            // A JSON document over several lines. A line that only lost its end has its brackets in it.
+            Err(error) if is_first && error.is_eof() && line.text.trim().len() < MAX_FIRST_LINE => {
                 json_entries::read_entries_after(line.text, lines, importer, &mut |place, entry, importer| {
                     loose.read_value(place, entry, importer)
                 })?;
@@ -128,7 +131,8 @@ fn read_conversation(
         importer.left_out("conversation without messages");
         return Ok(());
     };
-    let started_at = TIME_FIELDS.iter().find_map(|name| time_of(&conversation[*name]));
+    let time = |value: &Value| TIME_FIELDS.iter().find_map(|name| time_of(&value[*name]));
+    let started_at = time(&conversation).or_else(|| messages.iter().find_map(time));
     let model = text_of(&conversation["model"]).map(|model| model_of(None, &model));
     let mut rest = fields_of(conversation);
     for name in ["messages", "conversations"] {
@@ -159,30 +163,33 @@ fn read_conversation(
     Ok(())
 }
 
-/// Returns the results of tools in a message, each as a message, and the message itself unless it held nothing else.
+/// Returns a message with the results of tools in it, each as a message. A message that holds nothing else is left out.
+/// Results follow the message that calls, and precede a message of the user.
 fn with_results(message: SourceMessage, results: Vec<Value>) -> Vec<SourceMessage> {
-    let has_text = !message.text.is_empty() || results.is_empty();
+    let is_calling = !message.calls.is_empty() || !message.thoughts.is_empty();
+    let is_kept = is_calling || !message.text.is_empty() || results.is_empty();
     let last = results.len();
-    let mut messages: Vec<SourceMessage> = (1..)
-        .zip(results)
-        .map(|(number, result)| {
-            let parsed = ParsedContent::of(&result["content"]);
-            let is_whole = number == last && !has_text;
-            SourceMessage {
-                id: if is_whole { message.id.clone() } else { format!("{}#{number}", message.id) },
-                parent: message.parent.clone(),
-                role: SourceRole::Tool,
-                call_id: text_of(&result["tool_use_id"]),
-                has_failed: result["is_error"].as_bool().unwrap_or(false),
-                text: parsed.text,
-                raw: parsed.raw,
-                at: message.at,
-                rest: if is_whole { message.rest.clone() } else { Value::Null },
-                ..SourceMessage::default()
-            }
-        })
-        .collect();
-    messages.extend(has_text.then_some(message));
+    let result_message = |(number, result): (usize, Value)| {
+        let parsed = ParsedContent::of(&result["content"]);
+        let is_whole = number == last && !is_kept;
+        SourceMessage {
+            id: if is_whole { message.id.clone() } else { format!("{}#{number}", message.id) },
+            parent: if is_calling { SourceParent::Message(message.id.clone()) } else { message.parent.clone() },
+            role: SourceRole::Tool,
+            call_id: text_of(&result["tool_use_id"]),
+            has_failed: result["is_error"].as_bool().unwrap_or(false),
+            text: parsed.text,
+            raw: parsed.raw,
+            at: message.at,
+            rest: if is_whole { message.rest.clone() } else { Value::Null },
+            ..SourceMessage::default()
+        }
+    };
+    let mut messages: Vec<SourceMessage> = (1..).zip(results).map(result_message).collect();
+    if is_kept {
+        let at = if is_calling { 0 } else { messages.len() };
+        messages.insert(at, message);
+    }
     messages
 }
 

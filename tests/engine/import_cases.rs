@@ -363,3 +363,50 @@ fn a_long_first_line_is_detected() {
     }
     assert_eq!(interchange::detect(b"[1, 2, 3"), None);
 }
+
+/// A text that quotes a message, records with a role and trees of other programs are no lists of chat messages.
+#[test]
+fn only_chat_messages_are_detected_as_such() {
+    let quote = r#"{"role": "user", "content": "hi"}"#;
+    let markdown = format!("## User\n\nWhat does this mean?\n\n{quote}\n\n## Assistant\n\nA message.\n");
+    assert_eq!(interchange::detect(markdown.as_bytes()), Some(Format::Markdown));
+    let web_ui = json!([{"chat": {"history": {"messages": {}, "currentId": "a"}, "messages": [{"role": "user", "content": "x"}]}}]);
+    assert_eq!(interchange::detect(serde_json::to_string_pretty(&web_ui).unwrap().as_bytes()), Some(Format::OpenWebUi));
+    for other in [
+        r#"{"name": "Bob", "role": "admin"}"#,
+        r#"{"role": "user", "message": {"content": []}}"#,
+        r#"{"role": "user", "parts": [{"text": "x"}]}"#,
+        r#"{"messages": [{"role": "user", "content": "x", "children": []}]}"#,
+    ] {
+        assert_eq!(interchange::detect(other.as_bytes()), None, "{other}");
+    }
+}
+
+/// A result of a tool in the message that called it belongs to that message, and a line that was cut does not lose the others.
+#[test]
+fn results_in_a_reply_and_cut_lines_keep_the_rest() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let searched = json!({"messages": [
+        {"role": "user", "content": "News?"},
+        {"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "I search."},
+            {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+            {"type": "tool_result", "tool_use_id": "s", "content": "found"},
+        ]},
+        {"role": "user", "content": "Thanks."},
+    ]});
+    import_text(&owner, Format::OpenAiChat, &searched.to_string());
+    let all = nodes(&owner, owner.loom().find_tree("News?").unwrap().id);
+    let reply = all.iter().find(|node| node.tool.calls.is_some()).unwrap();
+    assert_eq!((reply.author_type, reply.kind), (loomtree::types::AuthorType::Model, EdgeKind::Continuation));
+    assert_eq!(find(&all, "found").parent, Some(reply.id));
+    assert_eq!(find(&all, "I search.").kind, EdgeKind::Thought);
+    assert_eq!(find(&all, "Thanks.").parent, Some(reply.id));
+
+    let line = |text: &str| json!({"messages": [{"role": "user", "content": text}]}).to_string();
+    let cut = format!("{}\n{}\n{}\n", &line(&"cut ".repeat(40))[..150], line("second"), line("third"));
+    let done = import_text(&owner, Format::OpenAiChat, &cut);
+    assert_eq!((done.messages, done.problems.len()), (2, 1), "{:?}", done.problems);
+    verify(&owner);
+}
