@@ -39,7 +39,7 @@ use crate::{
 const DEFAULT_HITS: u32 = 5;
 const MAX_HITS: u32 = 200;
 /// Maximum number of turns that are shown with what follows them.
-const MAX_OUTLINED_TURNS: usize = 6;
+const MAX_OUTLINED_TURNS: u32 = 6;
 /// The number of further hits that the reply to a search proposes.
 const MAX_MORE_HITS: usize = 15;
 /// The maximum number of near results of a search for a word that no message contains.
@@ -214,12 +214,13 @@ impl Executor<'_> {
         let more = more.filter(|last| *last < session.turns);
         let (tree, position) = (here.tree.clone(), here.position.clone());
         let numbered = Position { session: session.clone(), tree, position, now: here.now };
-        let mut text = match within.narrowed.is_empty() && more.is_none() && nodes.len() <= MAX_OUTLINED_TURNS {
+        let mut text = match within.narrowed.is_empty() && more.is_none() && nodes.len() <= MAX_OUTLINED_TURNS as usize
+        {
             true => self.turns_with_steps(&*snapshot, &numbered, &nodes)?,
             false => fit_entries(entries(&*snapshot, &numbered, &nodes)?, MAX_REPLY_TOKENS, None),
         };
-        if within.narrowed.is_empty() && nodes.len() > MAX_OUTLINED_TURNS {
-            let last = turns.first.saturating_add(MAX_OUTLINED_TURNS as u32 - 1);
+        if within.narrowed.is_empty() && nodes.len() > MAX_OUTLINED_TURNS as usize {
+            let last = turns.first.saturating_add(MAX_OUTLINED_TURNS - 1);
             let few = format!("→ recall turns:{}-{last}", turns.first);
             text.push_str(&format!("\n[without replies; up to {MAX_OUTLINED_TURNS} turns come with them · {few}]"));
         }
