@@ -111,7 +111,8 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, "the line is empty"));
     }
     let reserved = reservations::in_words(line, &trace.terms);
-    let statement = trailing_statement::find(line, &trace.terms).filter(|_| reserved.is_none());
+    let is_long = trace.terms.len() > MAX_WORDS;
+    let statement = if is_long || reserved.is_some() { None } else { trailing_statement::find(line, &trace.terms) };
     // `view a7x2 (I want to compare it with b3k9)`
     if let Some(statement) = statement.filter(|statement| statement.is_purpose)
         && let Some((parsed, before)) = without_statement(line, &lexed, statement)
@@ -121,6 +122,9 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Ok(parsed);
     }
     let read = parse_terms(line, thought, lexed.end, reserved, trace);
+    if is_long {
+        return read;
+    }
     // `view a7x2 ful`: the word is no remark.
     if read.as_ref().is_ok_and(|parsed| parsed.confidence < 1.0)
         && let Some((corrected, second)) = with_typos_corrected(line, thought, &lexed)

@@ -34,6 +34,8 @@ const REQUESTS: &str =
     "goes go comes come belongs stays should must moves takes gets deserves blocks spares survives remains forbids";
 /// Verbs that ask for a thing, unless for an action.
 const WISHES: &str = "want wants wanted wish wishes wished prefer prefers preferred";
+/// Most tokens of a statement.
+const MAX_STATEMENT_TOKENS: usize = 24;
 /// Most words of a statement that is dropped behind a change.
 const MAX_WORDS_OF_CHANGE: usize = 7;
 
@@ -61,6 +63,10 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken]) -> Option<TrailingState
             _ => return None,
         };
         let words = &terms[at + 1..end];
+        // A longer text is no remark. The limit also bounds the time of a line with many marks.
+        if words.len() > MAX_STATEMENT_TOKENS {
+            return None;
+        }
         let is_reference = |word: &str| words.len() == 2 && is_in(line, &words[0], word) && words[1].is_id();
         // `… append "a fact" (from b3k9)`, `edit a7x2 "text" (see b3k9)`
         let is_source = terms[at - 1].is_text() && is_reference("from");
