@@ -122,17 +122,17 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Ok(parsed);
     }
     let read = parse_terms(line, thought, lexed.end, reserved, trace);
-    if is_long {
-        return read;
-    }
     // `view a7x2 ful`: the word is no remark.
-    if read.as_ref().is_ok_and(|parsed| parsed.confidence < 1.0)
+    if let Ok(parsed) = &read
+        && parsed.confidence < 1.0
+        && reserved.is_none()
         && let Some((corrected, second)) = with_typos_corrected(line, thought, &lexed)
+        && corrected.command.tool() == parsed.command.tool()
     {
         *trace = second;
         return Ok(corrected);
     }
-    if read.is_ok() || reserved.is_some() {
+    if read.is_ok() || reserved.is_some() || is_long {
         return read;
     }
     let speech = trace.intent.as_ref().map(|intent| intent.speech);
