@@ -243,7 +243,7 @@ impl<'a> CommandContext<'a> {
                 },
             },
         };
-        let position = self.position_in(&tree, session.as_ref())?;
+        let position = self.loom.position(&tree, session.as_ref())?;
         Ok(Some(CommandPosition { tree, session, position }))
     }
 
@@ -258,23 +258,14 @@ impl<'a> CommandContext<'a> {
     fn only_tree(&self) -> Result<Option<CommandPosition>> {
         let mut trees = self.loom.snapshot()?.trees(TreeFilter { archived: false, limit: 2 })?;
         let (Some(tree), true) = (trees.pop(), trees.is_empty()) else { return Ok(None) };
-        let position = self.position_in(&tree, None)?;
+        let position = self.loom.position(&tree, None)?;
         Ok(Some(CommandPosition { tree, session: None, position }))
     }
 
     fn position_of(&self, session: &Session) -> Result<CommandPosition> {
         let tree = self.loom.tree(session.tree)?;
-        let position = self.position_in(&tree, Some(session))?;
+        let position = self.loom.position(&tree, Some(session))?;
         Ok(CommandPosition { tree, session: None, position })
-    }
-
-    /// Returns the node at a session's position in a tree. Without one it is the last node of the tree's main branch.
-    pub(crate) fn position_in(&self, tree: &Tree, session: Option<&Session>) -> Result<Node> {
-        if let Some(position) = session.and_then(|session| session.position) {
-            return Ok(self.loom.node(position)?);
-        }
-        let root = tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;
-        Ok(self.loom.leaf(&self.loom.node(root)?, &[])?)
     }
 
     /// Returns the current position with its session and an actor for it. Starts a session if there is none. A note says if

@@ -298,8 +298,7 @@ impl<'h> Executor<'h> {
     pub(super) fn load_position(&self) -> Result<Position, ToolError> {
         let session = self.loom.session(self.session)?;
         let tree = self.loom.tree(session.tree)?;
-        let position = session.position.or(tree.root).ok_or_else(|| OpsError::missing("node", "the root"))?;
-        let position = self.loom.node(position)?;
+        let position = self.loom.position(&tree, Some(&session))?;
         Ok(Position { session, tree, position, now: self.loom.now() })
     }
 }

@@ -84,17 +84,14 @@ impl Executor<'_> {
         let session = match found {
             Some(session) => session,
             None => {
-                let id = self.loom.actor(&self.agent).start_session(&here.session.workspace, tree.id, tree.root)?;
-                self.loom.session(id)?
+                let end = self.loom.position(tree, None)?;
+                let actor = self.loom.actor(&self.agent);
+                self.loom.session(actor.start_session(&here.session.workspace, tree.id, Some(end.id))?)?
             }
         };
         let target = match target {
             Some(node) => node,
-            None => {
-                let position = session.position.or(tree.root);
-                let position = position.ok_or_else(|| ToolError::new(ErrorCode::NotFound, "that tree has no root"))?;
-                self.loom.node(position)?
-            }
+            None => self.loom.position(tree, Some(&session))?,
         };
         self.flush_trace();
         self.session = session.id;

@@ -163,9 +163,8 @@ pub(super) fn visible_trees(backend: &McpBackend) -> Result<Vec<Tree>, ToolError
 
 fn tree_text(backend: &McpBackend, name: &str) -> Result<String, ToolError> {
     let tree = backend.loom.find_tree_among(name, |tree| tree.item.is_none())?;
-    let root = tree.root.ok_or_else(|| ToolError::new(ErrorCode::NotFound, "this tree has no root"))?;
-    let leaf = backend.loom.leaf(&backend.loom.node(root)?, &[])?;
-    let path = backend.loom.snapshot()?.path_back(leaf.id, &[], MAX_PATH_NODES)?;
+    let end = backend.loom.position(&tree, None)?;
+    let path = backend.loom.snapshot()?.path_back(end.id, &[], MAX_PATH_NODES)?;
     let mut texts: Vec<String> = Vec::new();
     let mut bytes = 0;
     for node in path.iter().rev() {

@@ -103,9 +103,8 @@ impl<'a> SessionResolver<'a> {
 
     /// Starts a session at the newest end of a tree.
     fn join_tree(&self, tree: &Tree) -> Result<SessionId, ToolError> {
-        let root = tree.root.ok_or_else(|| ToolError::new(ErrorCode::NotFound, "this tree has no root"))?;
-        let leaf = self.loom.leaf(&self.loom.node(root)?, &[])?;
-        Ok(self.actor.open_session(tree.id, Some(leaf.id), self.draft())?)
+        let end = self.loom.position(tree, None)?;
+        Ok(self.actor.open_session(tree.id, Some(end.id), self.draft())?)
     }
 
     fn join_newest_tree(&self) -> Result<SessionId, ToolError> {
@@ -128,8 +127,8 @@ impl<'a> SessionResolver<'a> {
 
     /// Starts a session at the position of another one.
     fn join(&self, other: &Session) -> Result<SessionId, ToolError> {
-        let position = other.position.or(self.loom.tree(other.tree)?.root);
-        Ok(self.actor.open_session(other.tree, position, self.draft())?)
+        let position = self.loom.position(&self.loom.tree(other.tree)?, Some(other))?;
+        Ok(self.actor.open_session(other.tree, Some(position.id), self.draft())?)
     }
 
     /// Starts a session in a new tree.

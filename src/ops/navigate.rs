@@ -4,7 +4,7 @@ use super::{Actor, Loom, OpsError, Result};
 use crate::{
     id::{NodeId, SessionId},
     store::{ChildFilter, Mutation, Pending, Receipt, Snapshot, StoreError},
-    types::{EdgeKind, Node, Op, Session, SessionPatch},
+    types::{EdgeKind, Node, Op, Session, SessionPatch, Tree},
 };
 
 /// Key of the session's metadata that holds the previous position.
@@ -187,6 +187,18 @@ impl Loom {
             (None, Some(part)) => Ok(part),
             (None, None) => self.version_on_path(at, versions),
         }
+    }
+
+    /// Returns the position of a session in a tree, or the end of the conversation without one.
+    ///
+    /// # Errors
+    /// [`OpsError::NotFound`] if the tree has no root, or if the store cannot be read.
+    pub fn position(&self, tree: &Tree, session: Option<&Session>) -> Result<Node> {
+        if let Some(position) = session.and_then(|session| session.position) {
+            return self.node(position);
+        }
+        let root = tree.root.ok_or_else(|| OpsError::missing("root of the tree", tree.id))?;
+        self.leaf(&self.node(root)?, session.map_or(&[], |session| &session.versions))
     }
 
     /// Returns the position of a session before its last switch.

@@ -330,14 +330,16 @@ impl WriteThread {
             .map(|session| session.map(|s| s.versions))
     }
 
-    /// Opens a tree at a node, else at its last position, else at its root.
+    /// Opens a tree at a node, else at the user's last position, else at the end of the conversation.
     fn open_tree(&mut self, tree: TreeId, at: Option<NodeId>) -> Result<WriteResult> {
         let found = self.setup.loom.tree(tree)?;
         self.tree = tree;
         self.session = None;
         let known = self.setup.loom.find_session(&self.setup.workspace, self.setup.agent.id(), Some(self.tree))?;
-        let position = at.or(known.as_ref().and_then(|session| session.position)).or(found.root);
-        let position = position.ok_or_else(|| OpsError::Invalid("this tree has no root".to_owned()))?;
+        let position = match at {
+            Some(node) => node,
+            None => self.setup.loom.position(&found, known.as_ref())?.id,
+        };
         // The next program opens the tree of the workspace's newest session.
         self.actor_at(position)?;
         let versions = Some(known.map(|session| session.versions).unwrap_or_default());
@@ -354,8 +356,7 @@ impl WriteThread {
         let agent = agents.iter().find(|agent| agent.id() == session.agent);
         let agent = agent.ok_or_else(|| OpsError::missing("agent", session.agent))?;
         let found = loom.tree(session.tree)?;
-        let position = session.position.or(found.root);
-        let position = position.ok_or_else(|| OpsError::Invalid("this tree has no root".to_owned()))?;
+        let position = loom.position(&found, Some(&session))?.id;
         self.tree = session.tree;
         self.session = (session.agent == self.setup.agent.id()).then_some(session.id);
         // Setting the position makes it the last active session.

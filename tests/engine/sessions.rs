@@ -17,7 +17,8 @@ use loomtree::{
     session_state::{ExtractionRules, FileWriteTool, RecordKind},
     store::{SessionFilter, WordFilter},
     types::{
-        AuthorType, EdgeKind, Json, Lease, Mode, Op, Parent, Prompt, SessionPatch, Timestamp, ToolCallFields, WorkItem,
+        AuthorType, EdgeKind, Json, Lease, Mode, Op, Parent, Prompt, SessionPatch, Timestamp, ToolCallFields,
+        WorkItem,
     },
 };
 use support::store::Scene;
@@ -477,6 +478,28 @@ fn a_session_goes_along_below_an_edited_passage_and_to_no_other_tree() {
     owner.move_branch(moved, elsewhere).unwrap();
     let session = owner.loom().session(session).unwrap();
     assert_eq!(session.tree, copy.tree);
+}
+
+#[test]
+fn a_session_without_a_position_is_at_the_end_of_the_conversation() {
+    let (_scene, owner, [root, first, second]) = owner_at_the_second(Mode::Buffer);
+    let loom = owner.loom();
+    let tree = loom.tree(loom.node(root).unwrap().tree).unwrap();
+    assert_eq!(loom.position(&tree, None).unwrap().id, second);
+    let newcomer = loom.actor(&loom.agent("collaborator").unwrap());
+    let session = newcomer.start_session("/elsewhere", tree.id, None).unwrap();
+    assert_eq!(loom.position(&tree, Some(&loom.session(session).unwrap())).unwrap().id, second);
+    // With the version that the session selected.
+    let edited = owner.edit(second, "Another end.").unwrap().nodes[0].id;
+    assert_eq!(loom.position(&tree, None).unwrap().id, edited);
+    newcomer.choose_version(session, second).unwrap();
+    let session = loom.session(session).unwrap();
+    let mut without = session.clone();
+    without.position = None;
+    assert_eq!(loom.position(&tree, Some(&without)).unwrap().id, second);
+    newcomer.switch(&session, &loom.node(first).unwrap()).unwrap();
+    let session = loom.session(session.id).unwrap();
+    assert_eq!(loom.position(&tree, Some(&session)).unwrap().id, first);
 }
 
 #[test]

@@ -241,13 +241,13 @@ impl Chat {
     fn agent_actor(&mut self, cx: &CommandContext<'_>) -> Result<Actor> {
         let session = cx.loom.session(self.session)?;
         let tree = cx.loom.tree(session.tree)?;
-        let leaf = session.position.or(tree.root).ok_or_else(|| CliError::failed("this tree has no root"))?;
+        let position = cx.loom.position(&tree, Some(&session))?.id;
         let existing = self.agent_session.map(|id| cx.loom.session(id)).transpose()?;
         let existing =
             existing.filter(|agent_session| agent_session.tree == tree.id && agent_session.can_resume(cx.now()));
         let agent_session = match existing {
-            Some(agent_session) => actor_in_session(&cx.loom, &self.with, agent_session.id, leaf)?,
-            None => actor_at(&cx.loom, &self.with, &cx.workspace, leaf)?,
+            Some(agent_session) => actor_in_session(&cx.loom, &self.with, agent_session.id, position)?,
+            None => actor_at(&cx.loom, &self.with, &cx.workspace, position)?,
         };
         self.agent_session = agent_session.session();
         Ok(agent_session)

@@ -286,14 +286,13 @@ pub(crate) fn find_or_current(cx: &CommandContext<'_>, text: Option<&str>) -> Re
 pub(crate) fn own_session_at(cx: &CommandContext<'_>, session: &Session) -> Result<SessionId> {
     let actor = cx.actor();
     let own = if session.agent == cx.agent.id() { Some(session.clone()) } else { cx.session(Some(session.tree))? };
-    let position = session.position.or(cx.loom.tree(session.tree)?.root);
-    let position = position.ok_or_else(|| CliError::failed("this tree has no root"))?;
+    let position = cx.loom.position(&cx.loom.tree(session.tree)?, Some(session))?;
     match own {
         // Setting the position makes it the most recently active session.
         Some(own) => {
-            actor.set_position(&own, &cx.loom.node(position)?)?;
+            actor.set_position(&own, &position)?;
             Ok(own.id)
         }
-        None => Ok(actor.start_session(&cx.workspace, session.tree, Some(position))?),
+        None => Ok(actor.start_session(&cx.workspace, session.tree, Some(position.id))?),
     }
 }

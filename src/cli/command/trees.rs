@@ -93,7 +93,7 @@ pub(crate) fn use_tree(tree: &Tree, cx: &mut CommandContext<'_>) -> Result<()> {
         }
         None => {
             // A first session starts at the end of the conversation.
-            let end = cx.position_in(tree, None)?;
+            let end = cx.loom.position(tree, None)?;
             cx.actor().start_session(&cx.workspace, tree.id, Some(end.id))?;
         }
     }

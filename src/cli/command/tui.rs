@@ -98,8 +98,7 @@ fn starting_position(cx: &mut CommandContext<'_>) -> Result<(CommandPosition, bo
         Some(tree) => (tree, false),
         None => (demo::import_sample(cx)?.0, true),
     };
-    let root = tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;
-    let position = cx.loom.node(root)?;
+    let position = cx.loom.position(&tree, None)?;
     Ok((CommandPosition { tree, session: None, position }, tour))
 }
 
