@@ -131,6 +131,7 @@ pub(super) fn padding(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Po
 /// `should we`, `shall I`, `could anyone`: a question, not a request.
 fn wonders(modal: &str, subject: &str) -> bool {
     modal.eq_ignore_ascii_case("should")
+        || modal.eq_ignore_ascii_case("ought")
         || modal.eq_ignore_ascii_case("shall") && subject.eq_ignore_ascii_case("i")
         || matches!(subject, "anyone" | "nobody" | "everyone" | "they")
 }

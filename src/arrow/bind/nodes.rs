@@ -75,7 +75,9 @@ impl Binder<'_, '_> {
             Some("prose" | "text") => Some(BranchFormat::Prose),
             Some(_) => return Err(BindError::Missing("as:prose or as:nodes")),
             None if self.names(Noun::Prose) || self.reads_as_text() => Some(BranchFormat::Prose),
-            None if self.arguments.role == Some(Noun::Node) => Some(BranchFormat::Nodes),
+            None if self.arguments.role == Some(Noun::Node) || self.arguments.has_bare_word("node by node") => {
+                Some(BranchFormat::Nodes)
+            }
             None => None,
         })
     }

@@ -97,7 +97,7 @@ impl IntentParser<'_> {
             && self.terms.iter().any(AnnotatedToken::is_text)
             && !self.tells(self.terms.len());
         let gerund = gerund
-            || first && content && form == Form::Ing
+            || first && form == Form::Ing && (content || self.announces(at, verb))
             || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
         if !(form == Form::Base || gerund && matches!(form, Form::Ing | Form::Third)) {
             return ClauseStart::Other;
@@ -130,6 +130,26 @@ impl IntentParser<'_> {
             return ClauseStart::Utterance(Utterance::Negated);
         }
         ClauseStart::Request(at, verb)
+    }
+
+    /// `Pinning h1x7 so it stays in view`: true if a form in -ing announces a command. As the subject of a statement, such as
+    /// `pruning a7x2 was a mistake`, it has a finite verb; put off, a time.
+    fn announces(&self, at: usize, verb: Verb) -> bool {
+        let puts_off =
+            |at: usize| self.is_word(at, &["next", "later", "soon", "tomorrow", "tonight", "eventually", "often"]);
+        // `going to prune a7x2`, `switching to the leaf`
+        let has_place = || {
+            let place = |term: &AnnotatedToken| {
+                matches!(term.entry.noun, Some(Noun::Root | Noun::Parent | Noun::Leaf | Noun::Sibling))
+            };
+            verb == Verb::Go && self.terms[at + 1..].iter().any(place)
+        };
+        !matches!(verb, Verb::Think | Verb::Get)
+            && !(self.is_word(at, &["going"]) && self.verb_at(at + 2).is_some())
+            && (self.has_concrete(at + 1..self.terms.len()) || has_place())
+            && !self.tells(self.terms.len())
+            && !(at + 1..self.terms.len()).any(puts_off)
+            && !self.terms.last().is_some_and(|last| last.is('?'))
     }
 
     /// Reads a misspelt or bracketed word as the verb it could be.

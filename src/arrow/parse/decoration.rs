@@ -20,12 +20,7 @@ pub(super) fn behind_arrow(line: &str) -> &str {
 /// The line without its decoration. Blanks are in its place, so that every span stays one of the line.
 pub(super) fn without_decoration(line: &str) -> Cow<'_, str> {
     match picture(line) {
-        Some(picture) => {
-            let mut bare = line.to_owned();
-            let width = picture.len();
-            bare.replace_range(picture, &" ".repeat(width));
-            without_marks(&bare).into_owned().into()
-        }
+        Some(picture) => without_marks(&blanked(line, [picture])).into_owned().into(),
         None => without_marks(line),
     }
 }
@@ -46,6 +41,11 @@ fn picture(line: &str) -> Option<Range<usize>> {
 }
 
 fn without_marks(line: &str) -> Cow<'_, str> {
+    let emphasis = emphasis(line);
+    if !emphasis.is_empty() {
+        let bare = blanked(line, emphasis);
+        return without_marks(&bare).into_owned().into();
+    }
     let whole = |marks: [usize; 2], width: usize| marks.map(|at| at..at + width);
     let blanks = strip_backticks(line)
         .map(|marks| whole(marks, 1))
@@ -53,12 +53,68 @@ fn without_marks(line: &str) -> Cow<'_, str> {
         .or_else(|| around_name(line))
         .or_else(|| around_id(line));
     let Some(blanks) = blanks else { return call_words(line).map_or(line.into(), Cow::from) };
+    blanked(line, blanks).into()
+}
+
+/// The line with blanks in the place of ranges.
+fn blanked(line: &str, ranges: impl IntoIterator<Item = Range<usize>>) -> String {
     let mut bare = line.to_owned();
-    for range in blanks {
+    for range in ranges {
         let width = range.len();
         bare.replace_range(range, &" ".repeat(width));
     }
-    bare.into()
+    bare
+}
+
+/// Ranges of the marks of emphasis outside of texts: `**Respond** to a7x2`, `look at a7x2 *in full*`. Behind a colon a text may
+/// stand without quotes.
+fn emphasis(line: &str) -> Vec<Range<usize>> {
+    let end = [line.find(['\n', '<']), line.find(": ")].into_iter().flatten().min().unwrap_or(line.len());
+    let mut at = line.len() - behind_arrow(line).len();
+    let mut marks = Vec::new();
+    let mut before = ' ';
+    while let Some(c) = line[..end].get(at..).and_then(|rest| rest.chars().next()) {
+        let closing = match c {
+            '"' => '"',
+            '“' => '”',
+            '`' => '`',
+            _ => '\0',
+        };
+        let width = c.len_utf8();
+        if closing != '\0' {
+            // A text without an end is one to the end of the line.
+            let Some(length) = line[at + width..end].find(closing) else { return marks };
+            at += width + length + closing.len_utf8();
+            before = closing;
+        } else if let Some((inner, mark)) = emphasized(&line[at..end]).filter(|_| !before.is_alphanumeric()) {
+            marks.extend([at..at + mark, at + mark + inner..at + 2 * mark + inner]);
+            at += 2 * mark + inner;
+            before = '*';
+            if line[..at - mark].ends_with(':') {
+                return marks;
+            }
+        } else {
+            at += width;
+            before = c;
+        }
+    }
+    marks
+}
+
+/// Bytes of the emphasized words at the beginning of a text, and of each mark around them.
+fn emphasized(text: &str) -> Option<(usize, usize)> {
+    let mark = ["**", "*"].into_iter().find(|mark| text.starts_with(mark))?;
+    let inner = &text[mark.len()..];
+    let length = inner.find(mark)?;
+    let (words, behind) = (&inner[..length], &inner[length + mark.len()..]);
+    let is_closed =
+        words.ends_with(|c: char| !c.is_whitespace()) && !behind.starts_with(|c: char| c.is_alphanumeric() || c == '*');
+    let is_whole = words.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '“' | '`' | '['));
+    // `**Note:** do not prune a7x2` is a remark, `**Recall:** around:a7x2` a command.
+    let label = words.strip_suffix(':').map(str::to_lowercase);
+    let is_remark =
+        label.is_some_and(|label| Tool::named(&label).is_none() && lexicon::look_up(&label).base().is_some());
+    (is_closed && is_whole && !is_remark && !words.contains('*')).then_some((length, mark.len()))
 }
 
 /// The words of a call whose name is several: `move_node(node="a7x2", to="b3k9")`, `todo.add(["x"])`, `prune/hide a7x2`. Blanks
