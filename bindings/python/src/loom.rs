@@ -394,11 +394,19 @@ impl Loom {
         detached(py, change).map(drop)
     }
 
-    /// Hides a node and its descendants. Returns the number of hidden messages, at least 1; annotations are not counted.
-    #[pyo3(signature = (node, *, by="owner"))]
-    fn prune(&self, py: Python<'_>, node: NodeRef, by: &str) -> PyResult<u64> {
+    /// Hides a node and its descendants. Returns the number of hidden messages, at least 1; annotations are not counted. With
+    /// `last`, a node that has continuations raises `Conflict`, also if another process adds one at the same time.
+    #[pyo3(signature = (node, *, last=false, by="owner"))]
+    fn prune(&self, py: Python<'_>, node: NodeRef, last: bool, by: &str) -> PyResult<u64> {
         let actor = self.actor(py, by, None)?;
-        detached(py, || actor.prune(node.0)).map(|receipt| receipt.affected)
+        let prune_last = |actor: &Actor| {
+            if actor.loom().node(node.0)?.state.continuations > 0 {
+                return Err(StoreError::Conflict("the node has continuations".to_owned()).into());
+            }
+            actor.prune(node.0)
+        };
+        detached(py, || if last { actor.transaction(prune_last) } else { actor.prune(node.0) })
+            .map(|receipt| receipt.affected)
     }
 
     /// Shows the nodes that pruning this node hid. Returns the number of messages among them, at least 1.
@@ -521,6 +529,50 @@ impl Loom {
             actor.loom().session(id)
         })
         .map(Session)
+    }
+
+    /// Returns the newest active session of a workspace whose metadata has these entries. Without one, starts it: in `tree`, or
+    /// in a new tree with this title, role and metadata of the root. Callers in several processes get the same session.
+    #[pyo3(signature = (workspace, *, metadata=None, tree=None, title=None, role=None, root_metadata=None, by="owner"))]
+    #[allow(clippy::too_many_arguments)] // keywords of Python
+    fn find_or_start_session(
+        &self,
+        py: Python<'_>,
+        workspace: &str,
+        metadata: Option<BTreeMap<String, String>>,
+        tree: Option<TreeRef>,
+        title: Option<String>,
+        role: Option<&str>,
+        root_metadata: Option<JsonArg>,
+        by: &str,
+    ) -> PyResult<Session> {
+        let actor = self.actor(py, by, None)?;
+        let metadata = metadata.unwrap_or_default();
+        let root = NodeDraft::text("")
+            .author_type(role.map(author_type).transpose()?)
+            .metadata(root_metadata.map(|json| json.0));
+        let start = |actor: &Actor| {
+            let mut filter = SessionFilter::default().active(true);
+            filter.workspace = Some(workspace.to_owned());
+            filter.tree = tree.map(|tree| tree.find(actor.loom())).transpose()?;
+            let has_entries =
+                |session: &types::Session| metadata.iter().all(|(key, value)| session.metadata.get(key) == Some(value));
+            if let Some(session) = actor.loom().sessions(&filter)?.into_iter().find(has_entries) {
+                return Ok(session);
+            }
+            let tree = match filter.tree {
+                Some(tree) => actor.loom().tree(tree)?,
+                None => {
+                    let mut draft = TreeDraft::new(root);
+                    draft.title = title;
+                    actor.create_tree(draft)?.0
+                }
+            };
+            let draft = SessionDraft::of(workspace).metadata(metadata.clone());
+            let id = actor.open_session(tree.id, tree.root, draft)?;
+            actor.loom().session(id)
+        };
+        detached(py, || actor.transaction(start)).map(Session)
     }
 
     /// Reads a session by its ULID.

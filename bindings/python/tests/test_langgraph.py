@@ -102,6 +102,21 @@ def test_an_unchanged_channel_is_stored_once(tmp_path: Path) -> None:
     assert values is not None and values.checkpoint["channel_values"] == {"large": large, "small": 19}
     assert len(list(saver.list(config))) == 1
 
+    # It outlives the checkpoints after that one too, also when another process stored them.
+    other = LoomSaver(tmp_path / "trees.db")
+    for writer, step in ((saver, 20), (other, 21), (saver, 22)):
+        checkpoint["id"] = f"{step:032}"
+        checkpoint["channel_values"] = {"large": large, "small": step}
+        checkpoint["channel_versions"] = {"large": 1, "small": step + 1}
+        config = writer.put(config, checkpoint, {"source": "loop", "step": step}, {"small": step + 1})
+        for reader in (saver, other, LoomSaver(tmp_path / "trees.db")):
+            values = reader.get_tuple(config)
+            assert values is not None and values.checkpoint["channel_values"] == {"large": large, "small": step}
+    for _ in range(2):
+        saver.prune(["1"])
+        values = LoomSaver(tmp_path / "trees.db").get_tuple({"configurable": {"thread_id": "1"}})
+        assert values is not None and values.checkpoint["channel_values"] == {"large": large, "small": 22}
+
 
 def test_a_deleted_thread_leaves_no_text(tmp_path: Path) -> None:
     saver = LoomSaver(tmp_path / "trees.db")
@@ -112,6 +127,17 @@ def test_a_deleted_thread_leaves_no_text(tmp_path: Path) -> None:
     saver.loom.close()
     for file in tmp_path.iterdir():
         assert b"heliotrope" not in file.read_bytes(), file
+
+
+def test_a_thread_that_another_process_deleted_begins_again(tmp_path: Path) -> None:
+    first, second = (LoomSaver(tmp_path / "trees.db") for _ in range(2))
+    config: Any = {"configurable": {"thread_id": "1"}}
+    graph(first).invoke({"messages": [("user", "hello")], "steps": 0}, config)
+    assert first.get_tuple(config) is not None
+    second.delete_thread("1")
+    state = graph(first).invoke({"messages": [("user", "again")], "steps": 0}, config)
+    assert state["messages"][-2].content == "again"
+    assert len(first.loom.trees()) == 1
 
 
 def test_many_threads_write_at_once(tmp_path: Path) -> None:

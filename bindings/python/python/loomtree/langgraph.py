@@ -78,6 +78,8 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self._cache: dict[tuple[str, str, str], tuple[str, Stored]] = {}
         #: Values by the node that holds them. A node never changes; a purge by this saver clears them.
         self._held: dict[str, dict[str, tuple[str, bytes]]] = {}
+        #: Notes that hold the values of purged nodes, by node and channel.
+        self._moved: dict[tuple[str, str], str] = {}
         self._wait: Submit = partial(self.loom.submit, here=True)
         self._await: Submit = partial(submit, self.loom)
         #: Writes that came before their checkpoint, which LangGraph stores on another thread.
@@ -101,12 +103,13 @@ class LoomSaver(BaseCheckpointSaver[int]):
         with self._lock:
             session = self._session(thread, ns)
             if session is None:
-                if ns:
-                    tree = self._begin(thread, "").tree_id
-                else:
-                    tree = self.loom.new_tree(title=thread, role="system", metadata={"langgraph": thread}).id
-                session = self.loom.start_session(tree, _workspace(thread, ns))
-                self._sessions[thread, ns] = session
+                session = self._sessions[thread, ns] = self.loom.find_or_start_session(
+                    _workspace(thread, ns),
+                    tree=self._begin(thread, "").tree_id if ns else None,
+                    title=thread,
+                    role="system",
+                    root_metadata={"langgraph": thread},
+                )
             return session
 
     def _threads(self) -> Iterator[tuple[str, str, loomtree.Session]]:
@@ -171,27 +174,41 @@ class LoomSaver(BaseCheckpointSaver[int]):
         for channel, value in checkpoint["channel_values"].items():
             ref = known.get(channel)
             if ref is not None and channel not in new_versions and ref[0] == versions.get(channel):
-                refs[channel] = ref
+                refs[channel] = [ref[0], self._moved.get((ref[1], channel), ref[1])]
             else:
                 values[channel] = [versions.get(channel), *self._dump(value)]
         return values, refs
 
-    def _values(self, stored: Stored, held: dict[str, Any]) -> dict[str, Any]:
-        """Reads the values of all channels. `held` has those whose node was purged."""
+    def _values(self, node: str, stored: Stored) -> dict[str, Any]:
+        """Reads the values of all channels of a checkpoint."""
         values = {channel: self._load(value[1:]) for channel, value in stored["values"].items()}
-        for channel, (_, node) in stored["refs"].items():
-            if channel in held:
-                values[channel] = self._load(held[channel][1:])
-            else:
-                values[channel] = self.serde.loads_typed(self._held_by(node)[channel])
+        for channel, (version, holder) in stored["refs"].items():
+            holder = self._holder(node, channel, version, holder)
+            values[channel] = self.serde.loads_typed(self._held_by(holder)[channel])
         return values
+
+    def _holder(self, node: str, channel: str, version: Any, holder: str) -> str:
+        """Returns the node that holds a value of a checkpoint. If `holder` was purged, it is a note of the checkpoint or of one
+        above it."""
+        moved = self._moved.get((holder, channel), holder)
+        if channel in self._held_by(moved):
+            return moved
+        at: str | None = node
+        while at is not None:
+            for note in self.loom.children(at, kind="tool"):
+                value = (note.metadata or {}).get("values", {}).get(channel)
+                if value is not None and value[0] == version:
+                    self._moved[holder, channel] = note.id
+                    return note.id
+            at = self.loom.node(at).parent_id
+        raise KeyError(f"the value of {channel!r} was removed")
 
     def _held_by(self, node: str) -> dict[str, tuple[str, bytes]]:
         """Returns the serialized values that a node holds."""
         values = self._held.get(node)
         if values is None:
-            stored = self.loom.node(node).metadata or {"values": {}}
-            values = {channel: (value[1], a2b_base64(value[2])) for channel, value in stored["values"].items()}
+            stored = (self.loom.node(node).metadata or {}).get("values", {})
+            values = {channel: (value[1], a2b_base64(value[2])) for channel, value in stored.items()}
             with self._lock:
                 if len(self._held) >= _HELD:
                     del self._held[next(iter(self._held))]
@@ -204,10 +221,8 @@ class LoomSaver(BaseCheckpointSaver[int]):
         if notes is None:
             notes = self.loom.children(node, kind="tool")
         children = [json.loads(child.metadata_json or "{}") for child in notes]
-        held: dict[str, Any] = {}
         writes: dict[tuple[str, int], tuple[tuple[Any, ...], PendingWrite]] = {}
         for child in children:
-            held.update(child.get("values", {}))
             for index, channel, *value in child.get("writes", ()):
                 key = (child["task"], index)
                 # A special write replaces an earlier one; a repeated task does not write again.
@@ -215,7 +230,7 @@ class LoomSaver(BaseCheckpointSaver[int]):
                     order = writes_sort_key(child["path"], *key)
                     writes[key] = order, (child["task"], channel, self._load(value))
         checkpoint = self._load(stored["checkpoint"])
-        checkpoint["channel_values"] = self._values(stored, held)
+        checkpoint["channel_values"] = self._values(node, stored)
         parent = stored["parent"]
         return CheckpointTuple(
             _config(thread, stored["ns"], stored["id"]),
@@ -327,8 +342,16 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """Stores a checkpoint. It is on disk when the call returns."""
-        for pending in self._submit(self._wait, config, checkpoint, metadata, new_versions):
-            pending.wait()
+
+        def store() -> None:
+            for pending in self._submit(self._wait, config, checkpoint, metadata, new_versions):
+                pending.wait()
+
+        try:
+            store()
+        except loomtree.SessionEnded:
+            self._forget()  # another process deleted the thread
+            store()
         return _config(*_thread(config), checkpoint["id"])
 
     def _submit_writes(
@@ -354,9 +377,17 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Stores what a task wrote after a checkpoint."""
-        pending = self._submit_writes(self._wait, config, writes, task_id, task_path)
-        if pending is not None:
-            pending.wait()
+
+        def store() -> None:
+            pending = self._submit_writes(self._wait, config, writes, task_id, task_path)
+            if pending is not None:
+                pending.wait()
+
+        try:
+            store()
+        except loomtree.SessionEnded:
+            self._forget()  # another process deleted the thread
+            store()
 
     # Deleting and copying
 
@@ -415,20 +446,20 @@ class LoomSaver(BaseCheckpointSaver[int]):
         """Purges checkpoints with their writes. Values that others refer to move to those."""
         if not gone:
             return
-        purged = {node.id: node for node in gone}
+        notes = [child for node in gone for child in self.loom.children(node, kind="tool")]
+        purged = {node.id for node in [*gone, *notes]}
         left = [entry for entry in self._checkpoints(tree, None) if entry[2].id not in purged]
         for _, _, node in left:
-            values = {
-                channel: json.loads(purged[holder].metadata_json or "")["values"][channel]
-                for channel, (_, holder) in json.loads(node.metadata_json or "")["refs"].items()
-                if holder in purged
-            }
+            values = {}
+            for channel, (version, holder) in json.loads(node.metadata_json or "")["refs"].items():
+                holder = self._holder(node.id, channel, version, holder)
+                if holder in purged:
+                    values[channel] = (self.loom.node(holder).metadata or {})["values"][channel]
             if values:
                 draft = loomtree.Draft("", role="tool", kind="tool", metadata=_json({"values": values}))
                 self.loom.submit(node, [draft]).wait()
         self._forget()
-        writes = [child for node in gone for child in self.loom.children(node, kind="tool")]
-        self.loom.purge(nodes=[*gone, *writes])
+        self.loom.purge(nodes=[*gone, *notes])
         for session in self.loom.sessions(tree=tree):
             if session.position_id in purged:
                 ns = unquote(session.workspace.removeprefix(_WORKSPACE).partition("/")[2])
@@ -440,6 +471,7 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self._newest.clear()
         self._cache.clear()
         self._held.clear()
+        self._moved.clear()
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copies all checkpoints of a thread, with their writes, to another thread."""
@@ -486,17 +518,33 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """Stores a checkpoint, as `put` does, without holding the event loop."""
-        for pending in self._submit(self._await, config, checkpoint, metadata, new_versions):
-            await committed(pending)
+
+        async def store() -> None:
+            for pending in self._submit(self._await, config, checkpoint, metadata, new_versions):
+                await committed(pending)
+
+        try:
+            await store()
+        except loomtree.SessionEnded:
+            self._forget()  # another process deleted the thread
+            await store()
         return _config(*_thread(config), checkpoint["id"])
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Stores what a task wrote, as `put_writes` does, without holding the event loop."""
-        pending = self._submit_writes(self._await, config, writes, task_id, task_path)
-        if pending is not None:
-            await committed(pending)
+
+        async def store() -> None:
+            pending = self._submit_writes(self._await, config, writes, task_id, task_path)
+            if pending is not None:
+                await committed(pending)
+
+        try:
+            await store()
+        except loomtree.SessionEnded:
+            self._forget()  # another process deleted the thread
+            await store()
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Removes a thread, as `delete_thread` does."""

@@ -88,14 +88,14 @@ class LoomSession:
         """Returns the session of the branch, in a new tree if there is none."""
         session = self._current()
         if session is None:
-            tree = self.loom.new_tree(title=self.session_id, role="system", metadata=_ROOT)
-            session = self._start(tree.id, self.branch, None)
-            self._session = session
+            session = self._session = self.loom.find_or_start_session(
+                self._workspace,
+                metadata=_metadata(self.branch),
+                title=self.session_id,
+                role="system",
+                root_metadata=_ROOT,
+            )
         return session
-
-    def _start(self, tree: str, branch: str, position: str | None) -> loomtree.Session:
-        metadata = {_BRANCH: branch, "loom.conversation": "1"}
-        return self.loom.start_session(tree, self._workspace, position=position, metadata=metadata)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Returns the items of the branch in order, or the last `limit` of them."""
@@ -141,7 +141,7 @@ class LoomSession:
             except loomtree.SessionEnded:
                 self._session = None  # another handle cleared the session
             except loomtree.Conflict:
-                pass  # another handle popped this item
+                pass  # another handle popped this item, or added one after it
         return None
 
     def _pop_from(self, session: loomtree.Session) -> Any:
@@ -155,7 +155,7 @@ class LoomSession:
         if last.continuations or shared:
             self.loom.switch(session, last.parent_id)
         else:
-            self.loom.prune(last)
+            self.loom.prune(last, last=True)
         return (last.metadata or {}).get("item")
 
     async def clear_session(self) -> None:
@@ -194,7 +194,9 @@ class LoomSession:
             if not 1 <= turn <= len(messages):
                 raise ValueError(f"the branch has {len(messages)} user messages")
             position = path[messages[turn - 1] - 1]
-        self._session = self._start(session.tree_id, name, position.id)
+        self._session = self.loom.start_session(
+            session.tree_id, self._workspace, position=position.id, metadata=_metadata(name)
+        )
         self.branch = name
 
     async def switch_branch(self, name: str) -> None:
@@ -217,6 +219,10 @@ class LoomSession:
         if session is None:
             raise ValueError(f"there is no branch {name!r}")
         await asyncio.to_thread(self.loom.end_session, session)
+
+
+def _metadata(branch: str) -> dict[str, str]:
+    return {_BRANCH: branch, "loom.conversation": "1"}
 
 
 def _draft(item: Any) -> loomtree.Draft:
