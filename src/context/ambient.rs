@@ -9,8 +9,8 @@ use crate::{
     store::{JournalFilter, Result, Snapshot},
     tokens::estimated_tokens,
     types::{
-        Agent, AgentKind, EdgeKind, JournalEntry, Node, Permission, Todo, TodoCounts, Tree, first_words, one_line,
-        sections,
+        Agent, AgentKind, EdgeKind, JournalEntry, MAX_SHOWN_NAME_CHARS, Node, Permission, Todo, TodoCounts, Tree,
+        first_words, one_line, sections,
     },
 };
 
@@ -84,7 +84,11 @@ fn news_line(
     let before = message.map_or(request.now, |message| message.created_at);
     let filter = JournalFilter { tree: Some(tree.id), limit: MAX_NEWS_ENTRIES, ..JournalFilter::default() };
     let entries = snapshot.journal(filter)?;
-    let Some(end) = entries.iter().position(|entry| entry.agent == agent && entry.at < before) else { return Ok(None) };
+    let own = entries.iter().position(|entry| entry.agent == agent && entry.at < before);
+    let acted_earlier = || path.iter().any(|node| node.author == agent && node.created_at < before);
+    // The agent's last turn may be older than the entries that are read.
+    let is_cut = own.is_none() && entries.len() == MAX_NEWS_ENTRIES as usize && acted_earlier();
+    let Some(end) = own.or(is_cut.then_some(entries.len())) else { return Ok(None) };
     let on_path = |entry: &JournalEntry| {
         entry.node.is_some_and(|id| request.input == Some(id) || path.iter().any(|node| node.id == id))
     };
@@ -99,7 +103,7 @@ fn news_line(
             omitted += 1;
             continue;
         }
-        let words = describe_entry(snapshot, entry)?.words(&|local| format!("[{local}]"), &escape::quoted);
+        let words = describe_entry(snapshot, entry)?.words(&|local| format!("[{local}]"), &shown_name);
         let content =
             node.map(|node| format!(": {}", node_format::gist_within(&node, MAX_PLACE_CHARS))).unwrap_or_default();
         let line = format!("{} {words}{content}", names.name(entry.agent));
@@ -108,9 +112,18 @@ fn news_line(
     }
     told.reverse();
     if omitted > 0 {
-        told.insert(0, format!("{omitted} more before (→ list changes)"));
+        let least = if is_cut { "at least " } else { "" };
+        told.insert(0, format!("{least}{omitted} more before (→ list changes)"));
     }
     Ok((!told.is_empty()).then(|| format!("New: {}", told.join(" · "))))
+}
+
+/// Quotes a name. A long one is shortened: the block is no part of what the window limits.
+fn shown_name(name: &str) -> String {
+    match name.char_indices().nth(MAX_SHOWN_NAME_CHARS) {
+        Some(_) => escape::quoted(&first_words(name, MAX_SHOWN_NAME_CHARS)),
+        None => escape::quoted(name),
+    }
 }
 
 /// Returns the line on the documents, for an agent that may read them.
@@ -128,7 +141,7 @@ fn documents_line(snapshot: &dyn Snapshot, agent: &Agent) -> Result<Option<Strin
             0 => String::new(),
             parts => format!(" ({})", count(parts as u64, "section")),
         };
-        named.push(format!("{}{parts}", escape::quoted(&document.name)));
+        named.push(format!("{}{parts}", shown_name(&document.name)));
     }
     if more > 0 {
         named.push(format!("{more} more (→ list documents)"));
@@ -147,7 +160,7 @@ pub(super) fn lines(
     let depth = trail.last().map_or(0, |node| node.depth);
     let (nodes, branches) = (count(tree.counts.messages, "node"), count(tree.counts.leaves, "branch"));
     let mut lines = vec![
-        format!("Tree: {} ({} mode)", escape::quoted(&tree.title), tree.mode),
+        format!("Tree: {} ({} mode)", shown_name(&tree.title), tree.mode),
         format!("{nodes} · {branches} · depth: {depth}"),
         format!("Position: {}*", trace(&trail)),
     ];

@@ -7,41 +7,13 @@
 //!
 //! Sections come in this order:
 //!
-//!
-//!  section
-//!  `live`
-//!  `stable`
-//!
-//!
-//!  ---
-//!  ---
-//!  ---
-//!
-//!
-//!  system prompts of the agent and the tree; instructions for aware agents
-//!  first
-//!  first
-//!
-//!
-//!  session state, operational memory
-//!  after them
-//!  after the conversation
-//!
-//!
-//!  conversation, with a header per node; command results of this turn after their requests
-//!  next
-//!  next
-//!
-//!
-//!  ambient block
-//!  next
-//!  last but one
-//!
-//!
-//!  message to answer, if it is off the path or is the newest node
-//!  last
-//!  last
-//!
+//! | section | `live` | `stable` |
+//! | --- | --- | --- |
+//! | system prompts of the agent and the tree; instructions for aware agents | first | first |
+//! | session state, operational memory | after them | after the conversation |
+//! | conversation, with a header per node; command results of this turn after their requests | next | next |
+//! | ambient block | next | last but one |
+//! | message to answer, if it is off the path or is the newest node | last | last |
 //!
 //! An agent without the `loom_aware` permission gets only the system prompts and the conversation without headers.
 //!
@@ -59,6 +31,7 @@ mod assemble;
 mod budget;
 mod command_rounds;
 mod error;
+mod host_results;
 mod memory;
 mod node;
 mod node_selection;

@@ -15,8 +15,9 @@ use crate::{
 
 use super::{
     ContextError, ContextOptions, InclusionReason, Rendering, Strategy,
+    host_results::HostResultTokens,
     node::{NodeRenderer, escape_headers},
-    past_commands::{self, HostResult, PastCommands},
+    past_commands::{self, PastCommands},
     path::ContextPath,
     prompt_piece::MESSAGE_OVERHEAD_TOKENS,
 };
@@ -30,12 +31,8 @@ pub(super) const MIN_WINDOW_TOKENS: u32 = 160;
 /// Limits a tool result to a sixteenth of the budget, and any other node to a quarter.
 const TOOL_RESULT_DIVISOR: u32 = 16;
 const NODE_DIVISOR: u32 = 4;
-/// Shows results of host tools whole up to a quarter of the conversation, counted from the newest.
-const HOST_RESULTS_DIVISOR: u32 = 4;
 /// Stable windows of fewer tokens drop half of their nodes at once instead of a quarter.
 const SMALL_WINDOW_TOKENS: u32 = 16_000;
-/// Nodes whose results are reduced together, so that a stable prompt seldom changes.
-const RESULT_GROUP_NODES: u32 = 8;
 /// Maximum nodes of the beginning of a path.
 const MAX_HEAD_NODES: usize = 64;
 
@@ -52,31 +49,6 @@ pub(super) struct WindowCandidate {
     pub(super) acts: Option<PastCommands>,
     /// Results of host tools after the reply; empty if there are none.
     pub(super) results: String,
-}
-
-/// Tokens of the results of host tools, counted from the newest node.
-#[derive(Debug, Default)]
-struct HostResultTokens {
-    /// Group of the node before: its depth, divided.
-    group: Option<u32>,
-    /// Tokens of newer groups, and of this one.
-    newer: u32,
-    own: u32,
-}
-
-impl HostResultTokens {
-    /// True if results at this depth are shown whole: those of newer groups fit in `most`.
-    fn is_whole(&mut self, depth: u32, most: u32) -> bool {
-        let group = depth / RESULT_GROUP_NODES;
-        if self.group.replace(group) != Some(group) {
-            self.newer += std::mem::take(&mut self.own);
-        }
-        self.newer <= most
-    }
-
-    fn add(&mut self, tokens: u32) {
-        self.own += tokens;
-    }
 }
 
 /// Selected part of a path.
@@ -128,7 +100,7 @@ impl WindowParams<'_> {
         let mut path = ContextPath::new(snapshot, to, self.versions);
         let (mut seen, mut used, mut passed) = (Vec::<WindowCandidate>::new(), 0u32, 0u32);
         let mut included = 0;
-        let (mut results, mut human_shown) = (HostResultTokens::default(), false);
+        let (mut results, mut human_shown) = (HostResultTokens::new(self.steady_tokens), false);
         // Omitted nodes have no tokens, but reading them has a cost.
         while passed <= self.tokens && (used <= self.tokens || included < self.options.recent) {
             let mean = (used / u32::try_from(seen.len().max(1)).unwrap_or(u32::MAX)).max(1);
@@ -168,7 +140,7 @@ impl WindowParams<'_> {
         let oldest_kept = self.shorten_recent(&mut seen, room);
         let start = self.opening(&seen, self.start(&seen, room).max(oldest_kept));
         if seen[start].tokens > room {
-            (seen[start].tokens, seen[start].truncated) = (room, true);
+            seen[start].shorten(room, self.view);
         }
         seen.reverse();
         let start = seen.len() - 1 - start;
@@ -204,21 +176,8 @@ impl WindowParams<'_> {
             next.tokens = self.view.estimate_tokens(&self.view.header(&next.node, None)) + MESSAGE_OVERHEAD_TOKENS;
         }
         next.tokens += self.view.estimate_tokens(&acts.text) + 1;
-        if !acts.results.is_empty() {
-            let whole = shown.is_whole(next.node.depth, self.steady_tokens / HOST_RESULTS_DIVISOR);
-            let most = self.options.prompt_tokens() / TOOL_RESULT_DIVISOR;
-            let text = |result: &HostResult| match self.view.estimate_tokens(&result.text) {
-                tokens if whole && tokens <= most => result.text.clone(),
-                tokens if whole => cut_middle(self.view, (&result.text, tokens), most, &result.stub),
-                _ => result.stub.clone(),
-            };
-            let texts: Vec<String> = acts.results.iter().map(text).collect();
-            next.results = format!("=== Results ===\n{}\n===", texts.join("\n\n"));
-            let tokens = self.view.estimate_tokens(&next.results) + MESSAGE_OVERHEAD_TOKENS;
-            shown.add(tokens);
-            next.tokens += tokens;
-        }
         next.acts = Some(acts);
+        shown.set_results(next, self.options.prompt_tokens() / TOOL_RESULT_DIVISOR, self.view);
         Ok(())
     }
 
@@ -286,8 +245,10 @@ impl WindowParams<'_> {
             (tokens > share).then_some(share)
         });
         if let Some(limit) = limit {
-            for at in recent.iter().copied().filter(|at| seen[*at].tokens > limit).collect::<Vec<_>>() {
-                (seen[at].tokens, seen[at].truncated) = (limit, true);
+            for at in &recent {
+                if seen[*at].tokens > limit {
+                    seen[*at].shorten(limit, self.view);
+                }
             }
         }
         recent.last().copied().unwrap_or(0)
@@ -397,7 +358,7 @@ pub(super) fn truncate_node(view: &NodeRenderer, node: &Node, most: u32) -> Stri
 }
 
 /// Cuts the middle of a text of so many tokens to `most`, with a note.
-fn cut_middle(view: &NodeRenderer, (text, tokens): (&str, u32), most: u32, note: &str) -> String {
+pub(super) fn cut_middle(view: &NodeRenderer, (text, tokens): (&str, u32), most: u32, note: &str) -> String {
     let kept = text.len() as u64 * u64::from(most.saturating_sub(MARKER_TOKENS)) / u64::from(tokens.max(1)) / 2;
     let kept = usize::try_from(kept).unwrap_or(0);
     let (left, right) =

@@ -7,6 +7,7 @@ use crate::{
 
 use super::{
     ContextSection, Inclusion, InclusionReason, NodeReport,
+    host_results::results_tokens,
     node::NodeRenderer,
     node_selection::{Window, WindowCandidate, omitted_note, truncate_node},
     prompt_piece::{MESSAGE_OVERHEAD_TOKENS, PromptPiece},
@@ -146,8 +147,11 @@ fn render_node<'w>(view: &NodeRenderer, candidate: &'w WindowCandidate, before: 
     let node = &candidate.node;
     let mut text = view.header(node, before);
     let mut tokens = view.estimate_tokens(&text);
-    if candidate.truncated {
-        let words = truncate_node(view, node, candidate.tokens.saturating_sub(tokens + MESSAGE_OVERHEAD_TOKENS));
+    let acts = candidate.acts.as_ref().map_or(0, |acts| view.estimate_tokens(&acts.text) + 1);
+    let others = tokens + MESSAGE_OVERHEAD_TOKENS + acts + results_tokens(&candidate.results, view);
+    let room = candidate.tokens.saturating_sub(others);
+    if candidate.truncated && view.tokens(node) > room {
+        let words = truncate_node(view, node, room);
         tokens += view.estimate_tokens(&words);
         text.push_str(&words);
     } else {

@@ -59,6 +59,9 @@ pub enum StreamError {
     /// The server reported an error within the stream.
     #[error("the server reported: {0}")]
     Server(String),
+    /// The client of the model panicked.
+    #[error("the client of the model panicked")]
+    Panicked,
 }
 
 /// An error of a model client.

@@ -87,6 +87,7 @@ pub use scripted::{Scripted, ScriptedEnd, ScriptedReply};
 pub use secret::Secret;
 pub use tool_definition::ToolDefinition;
 pub use usage::Usage;
+pub(crate) use usage::deserialize_any;
 pub use weights::LocalModel;
 #[cfg(feature = "local")]
 pub use weights::load_sentence_encoder;

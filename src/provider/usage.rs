@@ -1,6 +1,6 @@
 //! Token usage of replies.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Token counts of one reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,54 @@ fn is_zero(number: &u64) -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
 fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+/// Token counts as servers report them in whole replies.
+#[derive(Deserialize)]
+struct ServerUsage {
+    #[serde(alias = "input_tokens")]
+    prompt_tokens: Option<u64>,
+    #[serde(alias = "output_tokens")]
+    completion_tokens: Option<u64>,
+    #[serde(alias = "input_tokens_details")]
+    prompt_tokens_details: Option<ServerUsageDetails>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct ServerUsageDetails {
+    cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+}
+
+/// Deserializes token counts from the format that this program stores, or from those of OpenAI and Anthropic. Without any
+/// count the usage is unknown.
+pub(crate) fn deserialize_any<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Usage>, D::Error> {
+    let Some(value) = Option::<serde_json::Value>::deserialize(input)? else { return Ok(None) };
+    let own = ["prompt", "output"].iter().any(|field| value.get(field).is_some());
+    if own {
+        return Ok(serde_json::from_value(value).ok());
+    }
+    let reported: ServerUsage = match serde_json::from_value(value) {
+        Ok(reported) => reported,
+        Err(_) => return Ok(None),
+    };
+    if reported.prompt_tokens.is_none() && reported.completion_tokens.is_none() {
+        return Ok(None);
+    }
+    let details = reported.prompt_tokens_details;
+    let of_details = |count: fn(&ServerUsageDetails) -> Option<u64>| details.as_ref().and_then(count);
+    // Anthropic counts the tokens of its cache beside those of the prompt.
+    let beside =
+        [reported.cache_read_input_tokens, reported.cache_creation_input_tokens].map(Option::unwrap_or_default);
+    Ok(Some(Usage {
+        prompt: reported.prompt_tokens.unwrap_or(0).saturating_add(beside[0]).saturating_add(beside[1]),
+        cached: of_details(|details| details.cached_tokens).unwrap_or(beside[0]),
+        cache_write: of_details(|details| details.cache_write_tokens).unwrap_or(beside[1]),
+        output: reported.completion_tokens.unwrap_or(0),
+        share: false,
+    }))
 }
 
 impl Usage {

@@ -8,7 +8,7 @@ use std::{borrow::Cow, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    provider::{Finish, FinishReason, Logprob, Money, Prices, Sampling, Usage},
+    provider::{Finish, FinishReason, Logprob, Money, Prices, Sampling, Usage, deserialize_any},
     types::Json,
 };
 
@@ -116,7 +116,7 @@ pub(super) struct BilledUsage<'a> {
     pub(super) reference: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     pub(super) model: Option<Cow<'a, str>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "deserialize_any")]
     pub(super) usage: Option<Usage>,
     #[serde(default)]
     pub(super) cost: Option<Money>,
@@ -143,6 +143,31 @@ pub(crate) fn model_name(envelope: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn usage_is_read_as_servers_report_it() {
+        let read = |usage: &str| BilledUsage::read(&format!(r#"{{"model":"m","usage":{usage}}}"#)).usage;
+        let known = |prompt, cached, cache_write, output| {
+            Some(Usage { prompt, cached, cache_write, output, ..Usage::default() })
+        };
+        for (reported, usage) in [
+            (r#"{"prompt":9,"cached":4,"output":2}"#, known(9, 4, 0, 2)),
+            (
+                r#"{"prompt_tokens":9,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":4}}"#,
+                known(9, 4, 0, 2),
+            ),
+            (r#"{"input_tokens":9,"output_tokens":2,"input_tokens_details":{"cached_tokens":4}}"#, known(9, 4, 0, 2)),
+            (
+                r#"{"input_tokens":3,"output_tokens":2,"cache_read_input_tokens":4,"cache_creation_input_tokens":5}"#,
+                known(12, 4, 5, 2),
+            ),
+            (r#"{"total_tokens":9}"#, None),
+            (r#"{"prompt_tokens":"nine"}"#, None),
+            ("null", None),
+        ] {
+            assert_eq!(read(reported), usage, "{reported}");
+        }
+    }
 
     #[test]
     fn metadata_holds_usage_and_cost() {

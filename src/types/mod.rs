@@ -37,7 +37,7 @@ pub use prompt::{Message, MessagePart, Prompt, Role, ToolCall};
 pub use session::{NewSession, Session, SessionCounts, SessionPatch, WorkItem};
 pub(crate) use setters::setters;
 pub use summary::{Summary, SummarySubject};
-pub(crate) use text::first_words_of_command;
+pub(crate) use text::{MAX_SHOWN_NAME_CHARS, first_words_of_command};
 pub(crate) use text::{excerpt, first_sentence, is_invisible, literal, literal_line, one_line};
 pub use text::{first_words, is_harmful, sentences, strip_control};
 pub use time::{Clock, FixedClock, Timestamp};

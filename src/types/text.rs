@@ -1,5 +1,8 @@
 //! Text functions: shorten, split into sentences, escape characters that a terminal would not display as they are.
 
+/// Maximum characters of a title, a document's name or a bookmark's label where others stand beside it.
+pub(crate) const MAX_SHOWN_NAME_CHARS: usize = 120;
+
 /// Shortens a text to whole words on one line, at most `most` characters. `…` marks an omission.
 #[must_use]
 pub fn first_words(text: &str, most: usize) -> String {

@@ -906,6 +906,27 @@ fn old_results_of_host_tools_become_the_command_that_shows_them() {
 }
 
 #[test]
+fn many_results_of_one_reply_leave_room_for_the_conversation() {
+    let play = Play::new();
+    let collaborator = play.loom.agent("collaborator").unwrap();
+    let actor = play.loom.actor(&collaborator).in_session(play.session("collaborator", play.nine));
+    let raw: Vec<String> = (0..24).map(|file| format!("→ read_file f{file}.rs")).collect();
+    let at = actor.append(Parent::Node(play.nine), NodeDraft::text("").raw(raw.join("\n"))).unwrap().nodes[0].id;
+    for (file, line) in raw.iter().enumerate() {
+        result(&actor, at, "read_file", line, &format!("content {file}\n{}", "line of code\n".repeat(400)));
+    }
+    let question = play.owner.append(Parent::Node(at), "And?").unwrap().nodes[0].id;
+    for recent in [1, 4] {
+        let options = ContextOptions { recent, ..STABLE };
+        let made = assembled(&play.loom, "collaborator", question, options).unwrap();
+        adds_up(&made, options);
+        let text = shown(&made);
+        assert!(text.contains("Who is Marie?") && text.contains("She was nine that summer."), "{text}");
+        assert!(text.contains("content 23\n") && text.contains("[read_file f0.rs · 401 lines · → "), "{text}");
+    }
+}
+
+#[test]
 fn a_large_result_does_not_empty_the_window() {
     let play = Play::new();
     let long =
@@ -965,6 +986,20 @@ fn the_ambient_block_states_what_others_did_and_where_they_are() {
     let text = shown(&assembled(&play.loom, "collaborator", question, LIVE).unwrap());
     let news = text.lines().find(|line| line.starts_with("New: ")).unwrap();
     assert!(news.starts_with("New: 7 more before (→ list changes) · ") && news.contains("note 11"), "{news}");
+    // An agent whose last turn is older than what is read hears of the newest.
+    for note in 0..220 {
+        play.owner.annotate(play.marie, &format!("later {note}")).unwrap();
+    }
+    let text = shown(&assembled(&play.loom, "collaborator", question, LIVE).unwrap());
+    let news = text.lines().find(|line| line.starts_with("New: ")).unwrap();
+    assert!(
+        news.starts_with("New: at least 192 more before (→ list changes) · ") && news.contains("later 219"),
+        "{news}"
+    );
+    // A long name does not fill the prompt.
+    play.owner.create_document(&"a long name ".repeat(20_000), "x").unwrap();
+    let text = shown(&assembled(&play.loom, "collaborator", question, LIVE).unwrap());
+    assert!(text.contains("\"a long name a long") && text.len() < 100_000, "{}", text.len());
     // One who has not spoken has no news.
     play.agent("critic", Permissions::all());
     assert!(!shown(&assembled(&play.loom, "critic", question, LIVE).unwrap()).contains("New: "));

@@ -1,0 +1,89 @@
+//! Results of host tools in the turns after the one that requested them. The newest are whole; each older one is a line with
+//! the command that shows it again.
+
+use super::{
+    node::NodeRenderer,
+    node_selection::{WindowCandidate, cut_middle},
+    past_commands::HostResult,
+    prompt_piece::MESSAGE_OVERHEAD_TOKENS,
+};
+
+/// Shows results whole up to a quarter of the conversation, counted from the newest. Those of one reply have as much.
+const HOST_RESULTS_DIVISOR: u32 = 4;
+/// Nodes whose results are reduced together, so that a stable prompt seldom changes.
+const RESULT_GROUP_NODES: u32 = 8;
+
+/// Tokens of the results of host tools, counted from the newest node.
+#[derive(Debug)]
+pub(super) struct HostResultTokens {
+    /// Maximum tokens of whole results.
+    most: u32,
+    /// Group of the node before: its depth, divided.
+    group: Option<u32>,
+    /// Tokens of newer groups, and of this one.
+    newer: u32,
+    own: u32,
+}
+
+impl HostResultTokens {
+    /// Begins at the newest node of a conversation that may have these tokens.
+    pub(super) fn new(conversation: u32) -> Self {
+        Self { most: conversation / HOST_RESULTS_DIVISOR, group: None, newer: 0, own: 0 }
+    }
+
+    /// Sets the results of the next node, each of up to `longest` tokens.
+    pub(super) fn set_results(&mut self, next: &mut WindowCandidate, longest: u32, view: &NodeRenderer) {
+        let group = next.node.depth / RESULT_GROUP_NODES;
+        if self.group.replace(group) != Some(group) {
+            self.newer += std::mem::take(&mut self.own);
+        }
+        let room = if self.newer <= self.most { self.most } else { 0 };
+        self.own += next.set_results(room, longest, view);
+    }
+}
+
+impl WindowCandidate {
+    /// Limits the tokens of the node. If its results take more than half of them, each becomes a line.
+    pub(super) fn shorten(&mut self, limit: u32, view: &NodeRenderer) {
+        if results_tokens(&self.results, view) > limit / 2 {
+            self.set_results(0, 0, view);
+        }
+        if self.tokens > limit {
+            (self.tokens, self.truncated) = (limit, true);
+        }
+    }
+
+    /// Sets the results and returns their tokens. The last results are whole as far as `room` reaches, in tokens.
+    fn set_results(&mut self, room: u32, longest: u32, view: &NodeRenderer) -> u32 {
+        let results = self.acts.as_ref().map_or(&[][..], |acts| &acts.results);
+        if results.is_empty() {
+            return 0;
+        }
+        let mut left = room;
+        let text = |result: &HostResult| {
+            let tokens = view.estimate_tokens(&result.text);
+            let shown = tokens.min(longest).max(1);
+            if shown > left {
+                return result.stub.clone();
+            }
+            left -= shown;
+            if tokens <= longest {
+                result.text.clone()
+            } else {
+                cut_middle(view, (&result.text, tokens), longest, &result.stub)
+            }
+        };
+        let mut texts: Vec<String> = results.iter().rev().map(text).collect();
+        texts.reverse();
+        let before = results_tokens(&self.results, view);
+        self.results = format!("=== Results ===\n{}\n===", texts.join("\n\n"));
+        let tokens = results_tokens(&self.results, view);
+        self.tokens = self.tokens.saturating_sub(before) + tokens;
+        tokens
+    }
+}
+
+/// Returns the tokens of a node's results with those of their message.
+pub(super) fn results_tokens(results: &str, view: &NodeRenderer) -> u32 {
+    if results.is_empty() { 0 } else { view.estimate_tokens(results) + MESSAGE_OVERHEAD_TOKENS }
+}
