@@ -165,6 +165,10 @@ impl<'a> ImportBatch<'a> {
     ) -> Result<(), InterchangeError> {
         let mut middle = item_len(mutations);
         if middle == mutations.len() {
+            if self.was_imported_meanwhile(mutations)? {
+                let message = "another import stores the same conversation; repeat this one after it";
+                return Err(StoreError::Conflict(message.to_owned()).into());
+            }
             self.problem(places[middle - 1], error);
             return Ok(());
         }
@@ -186,6 +190,22 @@ impl<'a> ImportBatch<'a> {
             }
         }
         Ok(())
+    }
+}
+
+impl ImportBatch<'_> {
+    /// True if a node of the mutations is in the store by now. It was not when the import looked it up.
+    fn was_imported_meanwhile(&self, mutations: &[Mutation]) -> Result<bool, InterchangeError> {
+        let snapshot = self.actor.loom().snapshot()?;
+        for mutation in mutations {
+            if let Mutation::Append(node) = mutation
+                && let Some(source) = &node.source
+                && snapshot.source(source)?.is_some()
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

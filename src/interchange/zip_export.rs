@@ -8,7 +8,10 @@ use std::{
 
 use zip::{ZipArchive, result::ZipError};
 
-use super::{ImportOptions, Imported, InterchangeError, bounded_reader::BoundedReader, import::import_until};
+use super::{
+    ImportOptions, Imported, InterchangeError, bounded_reader::BoundedReader, import::import_until,
+    write_batch::MAX_PROBLEMS,
+};
 use crate::ops::Actor;
 
 /// Bytes with which an archive begins.
@@ -36,17 +39,27 @@ pub fn import_zip(
     let mut entries: Vec<String> =
         archive.file_names().filter_map(|name| Some(name.ok()?.into_owned())).filter(is_wanted).collect();
     entries.sort();
-    let mut all: Option<Imported> = None;
+    let (mut all, mut unread): (Option<Imported>, Vec<String>) = (None, Vec::new());
     let mut left = options.max_unpacked.unwrap_or(u64::MAX);
     for entry in entries {
         let file = BoundedReader::new(archive.by_name(&entry).map_err(zip_error)?, left);
         let mut input = BufReader::with_capacity(1 << 16, file);
-        let done = import_until(actor, options, &format!("{name}/{entry}"), &mut input, progress, cancel)?;
+        let done = import_until(actor, options, &format!("{name}/{entry}"), &mut input, progress, cancel);
         left = input.get_ref().left;
-        match &mut all {
-            Some(all) => all.add(&done),
-            None => all = Some(done),
+        match (done, &mut all) {
+            (Ok(done), Some(all)) => all.add(&done),
+            (Ok(done), None) => all = Some(done),
+            // Other files of the archive may be readable.
+            (Err(InterchangeError::Format(problem)), _) => unread.push(problem),
+            (Err(error), _) => return Err(error),
         }
     }
-    all.ok_or_else(|| InterchangeError::Format(format!("{name} has no conversations.json")))
+    let Some(mut all) = all else {
+        let first = unread.into_iter().next();
+        return Err(InterchangeError::Format(first.unwrap_or_else(|| format!("{name} has no conversations.json"))));
+    };
+    let room = MAX_PROBLEMS.saturating_sub(all.problems.len()).min(unread.len());
+    all.more_problems += (unread.len() - room) as u64;
+    all.problems.extend(unread.into_iter().take(room));
+    Ok(all)
 }

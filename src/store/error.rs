@@ -2,7 +2,8 @@
 
 use std::{error::Error, path::PathBuf, time::Duration};
 
-/// An error of a store call, which changed nothing.
+/// An error of a store call. It changed nothing, except in two cases: a purge whose file could not be rewritten afterwards
+/// ([`Conflict`](Self::Conflict)), and a change whose commit a lost database server did not confirm ([`Io`](Self::Io)).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

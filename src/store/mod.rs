@@ -129,7 +129,7 @@ pub trait Store: Send + Sync {
     /// Submits a change and blocks this thread until its receipt arrives.
     ///
     /// # Errors
-    /// If the change is refused or cannot be written. Nothing was changed then.
+    /// If the change is refused or cannot be written. [`StoreError`] names the two errors after which it may be written.
     fn commit(&self, change: Change) -> Result<Receipt> {
         self.submit_here(vec![change]).pop().map_or(Err(StoreError::Closed), Pending::wait)
     }
@@ -142,7 +142,7 @@ pub trait Transaction: Store {
     /// Ends the transaction: commits all its changes, or none. It has no effect after the end.
     ///
     /// # Errors
-    /// If the changes cannot be committed. Nothing was changed then.
+    /// If the changes cannot be committed. Nothing was changed then, unless a lost database server did not confirm the commit.
     fn end(&self, commit: bool) -> Result<()>;
 }
 

@@ -38,7 +38,7 @@ impl Pending {
     /// Blocks this thread until the receipt arrives.
     ///
     /// # Errors
-    /// If the change is refused or cannot be written. Nothing was changed then.
+    /// If the change is refused or cannot be written. [`StoreError`] names the two errors after which it may be written.
     pub fn wait(mut self) -> Result<Receipt> {
         // On fast storage the receipt of a file arrives sooner than a parked thread would wake.
         for _ in 0..self.polls {

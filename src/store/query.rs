@@ -43,6 +43,16 @@ setters!(ChildFilter {
     limit(u32);
 });
 
+impl ChildFilter {
+    /// Sorts children that were read in several parts, and keeps as many as the filter allows.
+    pub(super) fn order(&self, found: &mut Vec<Node>) {
+        found.sort_unstable_by_key(|node| node.seq);
+        if self.limit > 0 {
+            found.truncate(self.limit as usize);
+        }
+    }
+}
+
 /// A start and a direction for reading a node's continuations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SiblingCursor {

@@ -170,8 +170,8 @@ pub trait SearchReader {
     fn neighbors(&self, nodes: &[u64]) -> Result<Vec<Neighbors>>;
     /// Nodes by sequence number, in the given order. Missing nodes are skipped.
     fn nodes_at(&self, nodes: &[u64]) -> Result<Vec<Node>>;
-    /// Calls `each` with the sequence number and text of at most `limit` matching nodes, newest first, until it returns
-    /// `false`.
+    /// Calls `each` with the sequence number and text of matching nodes, newest first, until it returns `false`. It reads at
+    /// most `limit` nodes, or all if the filter names a part of the archive.
     fn newest_first(&self, filter: &WordFilter, limit: u32, each: &mut dyn FnMut(u64, &str) -> bool) -> Result<()>;
     /// The next nodes for a model of embeddings, at most `limit`, the newest first; `None` if it has seen all.
     fn unembedded(&self, model: &str, limit: u32) -> Result<Option<EmbeddingBatch>>;

@@ -1,9 +1,11 @@
-//! Verbatim JSON: metadata and tool calls are returned byte for byte as they were received.
+//! Verbatim JSON: metadata and tool calls are returned byte for byte as they were received, on one line.
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
 
-/// A valid JSON text, stored verbatim.
+/// A valid JSON text on one line, stored verbatim. Line ends between its tokens become spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json(String);
 
@@ -15,7 +17,10 @@ impl Json {
     pub fn parse(text: impl Into<String>) -> Result<Self, serde_json::Error> {
         let text = text.into();
         serde_json::from_str::<serde::de::IgnoredAny>(&text)?;
-        Ok(Self(text))
+        Ok(Self(match on_one_line(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(line) => line,
+        }))
     }
 
     /// The JSON text, byte for byte.
@@ -33,6 +38,14 @@ impl Json {
     }
 }
 
+/// Replaces line ends by spaces. In valid JSON they stand only between tokens.
+fn on_one_line(text: &str) -> Cow<'_, str> {
+    match text.contains(['\n', '\r']) {
+        true => text.replace(['\n', '\r'], " ").into(),
+        false => text.into(),
+    }
+}
+
 impl From<serde_json::Value> for Json {
     fn from(value: serde_json::Value) -> Self {
         Self(value.to_string())
@@ -41,7 +54,8 @@ impl From<serde_json::Value> for Json {
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        <&RawValue>::deserialize(&mut serde_json::Deserializer::from_str(&self.0))
+        // A text of an older database may have several lines.
+        <&RawValue>::deserialize(&mut serde_json::Deserializer::from_str(&on_one_line(&self.0)))
             .map_err(serde::ser::Error::custom)?
             .serialize(serializer)
     }
@@ -50,7 +64,7 @@ impl Serialize for Json {
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer).map_err(D::Error::custom)?;
-        Ok(Self(raw.get().to_owned()))
+        Ok(Self(on_one_line(raw.get()).into_owned()))
     }
 }
 
@@ -65,5 +79,11 @@ mod tests {
         assert_eq!(serde_json::to_string(&json).unwrap(), text);
         assert_eq!(serde_json::from_str::<Json>(text).unwrap(), json);
         assert!(Json::parse("{").is_err());
+        let lines = "{\n\"a\":\r\n\"line\\nfeed\"}";
+        let line = r#"{ "a":  "line\nfeed"}"#;
+        assert_eq!(serde_json::to_string(&Json(lines.to_owned())).unwrap(), line);
+        for json in [Json::parse(lines).unwrap(), serde_json::from_str(lines).unwrap()] {
+            assert_eq!(json.as_str(), line);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Bounded memory of an import: recent keys in two generations. When the newer one is full, the older one is dropped.
-//! Every key that an import writes is in the store too, so a forgotten one is found there.
+//! Keys of messages are in the store too, so a forgotten one is found there. Other names of a message and ids of calls are
+//! only here: a reference to one more than 65,536 messages back may find nothing.
 
 use std::{collections::HashMap, hash::Hash};
 

@@ -110,13 +110,13 @@ impl PgChangeApplier<'_> {
         Ok(())
     }
 
-    /// Returns the metadata of a session with a patch's keys changed, as JSON; `None` if the patch has none. The `jsonb` of
-    /// PostgreSQL refuses the character NUL.
+    /// Returns the metadata of a session with a patch's keys changed, as JSON; `None` if the patch has none. The session stays
+    /// locked. The `jsonb` of PostgreSQL refuses the character NUL.
     fn patched_metadata(&self, key: Uuid, patch: &SessionPatch) -> Result<Option<String>> {
         if patch.metadata.is_empty() {
             return Ok(None);
         }
-        let row = self.conn.query_one("SELECT metadata FROM sessions WHERE id = $1", &[&key])?;
+        let row = self.conn.query_one("SELECT metadata FROM sessions WHERE id = $1 FOR UPDATE", &[&key])?;
         let mut metadata: BTreeMap<String, String> = from_json(&row, 0)?;
         for (name, value) in patch.metadata.clone() {
             match value {

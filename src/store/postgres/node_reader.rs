@@ -110,6 +110,7 @@ impl NodeReader for PostgresSnapshot<'_> {
         };
         if kind.is_none() || kind == continuation {
             found.extend(self.children_below(shared, own.hidden_by, continuation, filter)?);
+            filter.order(&mut found);
         }
         Ok(found)
     }

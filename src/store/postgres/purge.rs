@@ -4,7 +4,7 @@
 
 use super::{
     apply::{PgAppliedMutation, PgChangeApplier},
-    decode::{get, int},
+    decode::{from_json, get, int},
     fts_index,
     uuid::Uuid,
     vectors,
@@ -121,11 +121,25 @@ fn purge_references(apply: &PgChangeApplier<'_>, trees: &[Uuid], seqs: &[i64], i
         "DELETE FROM actions WHERE tree = ANY($1)",
         // The inverse of a stash (changes 23 and 24) is its former content.
         "UPDATE journal SET undo = NULL WHERE tree = ANY($1) AND change IN (23, 24) AND undo IS NOT NULL",
-        // Error messages may quote purged text.
-        "UPDATE delegation_events SET event = jsonb_set(event::jsonb, '{why}', '\"\"')::text
-         WHERE tree = ANY($1) AND event::jsonb ? 'why'",
     ] {
         apply.conn.execute(sql, &[&trees])?;
+    }
+    purge_failures(apply, trees)
+}
+
+/// Removes the causes of failures from delegation events: they may quote purged text. The `jsonb` of PostgreSQL refuses the
+/// character NUL.
+fn purge_failures(apply: &PgChangeApplier<'_>, trees: &[Uuid]) -> Result<()> {
+    let with_cause = "SELECT tree, delegation, number, event FROM delegation_events
+                      WHERE tree = ANY($1) AND event LIKE '%\"why\"%'";
+    let update = "UPDATE delegation_events SET event = $4 WHERE tree = $1 AND delegation = $2 AND number = $3";
+    for row in apply.conn.query(with_cause, &[&trees])? {
+        let mut event: serde_json::Value = from_json(&row, 3)?;
+        if let Some(why) = event.get_mut("why") {
+            *why = "".into();
+            let key: (Uuid, i64, i64) = (get(&row, 0)?, int(&row, 1)?, int(&row, 2)?);
+            apply.conn.execute(update, &[&key.0, &key.1, &key.2, &event.to_string()])?;
+        }
     }
     Ok(())
 }

@@ -145,6 +145,7 @@ impl NodeReader for SqliteSnapshot<'_> {
         let mut found = if kind == continuation { Vec::new() } else { below(own, kind)? };
         if kind.is_none() || kind == continuation {
             found.extend(below(shared, continuation)?);
+            filter.order(&mut found);
         }
         Ok(found)
     }
