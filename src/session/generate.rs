@@ -19,7 +19,7 @@ use super::{
     DelegationUpdate,
     command_batch::CommandBatch,
     generate_request::{GenerateError, GenerateRequest, Progress},
-    model_request_task::{ModelRequestTask, ReportSender, forward_cancellation},
+    model_request_task::{ModelRequestTask, ReportSender, forward_cancellation, report_panic, stream_broken},
     partial_replies::{PartialReplyFile, PartialReplyHeader},
     prompt::{TurnProgress, offered_author, prompt},
     save_reply::{append_open_todos_note, record_session_model, record_system_prompt},
@@ -332,8 +332,8 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             }
             let request_permits = Arc::clone(&self.slots[first].request_permits);
             let (slots, cancel) = (first..first + together, self.request.cancel.clone());
-            let task = ModelRequestTask { model, request_permits, request, slots, stops, cancel };
-            tokio::spawn(task.run(self.reports.clone()));
+            let task = ModelRequestTask { model, request_permits, request, slots: slots.clone(), stops, cancel };
+            report_panic(tokio::spawn(task.run(self.reports.clone())), slots, &self.reports, stream_broken);
             first += together;
         }
         Ok(())
@@ -383,7 +383,9 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             },
         };
         let reports = self.reports.clone();
-        tokio::task::spawn_blocking(move || batch.run(index, requests, &reports));
+        let running = tokio::task::spawn_blocking(move || batch.run(index, requests, &reports));
+        let failure = || TaskReport::BatchFailed(OpsError::Invalid("a tool panicked".to_owned()));
+        report_panic(running, index..index + 1, &self.reports, failure);
         None
     }
 
@@ -399,6 +401,12 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
 
     fn finish_slot(&mut self, index: usize, end: TurnEnd) {
         let slot = &mut self.slots[index];
+        // A file that is still there holds no reply, unless the reply could not be saved.
+        if !matches!(end, TurnEnd::Failed(TurnFailure::EffectFailed))
+            && let Some(file) = slot.file.take()
+        {
+            file.delete();
+        }
         let (partial, effect_error) = (slot.interrupted_node.take(), slot.error.take());
         let error = match end {
             TurnEnd::Done => return,

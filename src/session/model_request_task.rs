@@ -2,11 +2,14 @@
 
 use std::{ops::Range, sync::Arc, time::Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    provider::{Finish, FinishReason, Generation, Model, ProviderError, Request, StreamEvent},
+    provider::{Finish, FinishReason, Generation, Model, ProviderError, Request, StreamError, StreamEvent},
     turn::TurnInput,
 };
 
@@ -25,6 +28,27 @@ pub(super) fn forward_cancellation(stops: &[CancellationToken], slots: usize, re
             }
         });
     }
+}
+
+/// Reports a failure of slots if their task panics, so that their turns end. Models and tools may be code of the embedding
+/// program.
+pub(super) fn report_panic(task: JoinHandle<()>, slots: Range<usize>, reports: &ReportSender, failure: PanicReport) {
+    let reports = reports.clone();
+    tokio::spawn(async move {
+        if task.await.is_err_and(|error| error.is_panic()) {
+            for index in slots {
+                let _ = reports.send((index, failure())).await;
+            }
+        }
+    });
+}
+
+/// Makes the report of a task that panicked.
+type PanicReport = fn() -> super::generate::TaskReport;
+
+/// Report of a model whose client panicked or has no reply for a slot.
+pub(super) fn stream_broken() -> super::generate::TaskReport {
+    TurnInput::StreamFailed(ProviderError::Broken { cause: StreamError::Panicked }).into()
 }
 
 /// One model request that fills the slots of `slots`, with a cancellation token for each.
@@ -55,7 +79,8 @@ impl ModelRequestTask {
         };
         let replies = self.model.stream_n(self.request, self.slots.len());
         for ((index, generation), stop) in self.slots.zip(replies).zip(self.stops) {
-            tokio::spawn(run_stream(index, generation, stop, reports.clone(), permit.clone()));
+            let stream = tokio::spawn(run_stream(index, generation, stop, reports.clone(), permit.clone()));
+            report_panic(stream, index..index + 1, &reports, stream_broken);
         }
     }
 }

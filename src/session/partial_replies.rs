@@ -38,18 +38,29 @@ pub(super) struct PartialReplyHeader {
     pub(super) keep_position: bool,
 }
 
-/// Open and locked file of one stream.
+/// Open and locked file of one stream. After a write error, such as a full disk, it gets no more text: the stream continues
+/// and its node is still saved, and a text that is recovered has no gap.
 pub(super) struct PartialReplyFile {
-    file: File,
+    /// `None` if it could not be created.
+    file: Option<File>,
     path: PathBuf,
+    failed: bool,
 }
 
 impl PartialReplyFile {
     /// Creates the file in `folder`, which is created if missing.
-    pub(super) fn create(folder: &Path, header: &PartialReplyHeader) -> io::Result<Self> {
+    pub(super) fn create(folder: &Path, header: &PartialReplyHeader) -> Self {
+        let path = folder.join(format!("{}.draft", header.node));
+        let file = Self::create_locked(folder, &path, header)
+            .inspect_err(|error| tracing::warn!(%error, "the partial reply is not saved"))
+            .ok();
+        Self { failed: file.is_none(), file, path }
+    }
+
+    fn create_locked(folder: &Path, path: &Path, header: &PartialReplyHeader) -> io::Result<File> {
         fs::create_dir_all(folder)?;
         // Another process recovers files with the other ending, so this one gets it once it is locked and has its header.
-        let (new, path) = (folder.join(format!("{}.new", header.node)), folder.join(format!("{}.draft", header.node)));
+        let new = path.with_extension("new");
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -59,21 +70,25 @@ impl PartialReplyFile {
         let mut head = serde_json::to_vec(header)?;
         head.push(b'\n');
         file.write_all(&head)?;
-        fs::rename(new, &path)?;
-        Ok(Self { file, path })
+        fs::rename(new, path)?;
+        Ok(file)
     }
 
-    /// Appends text. A write error, such as a full disk, is only logged: the stream continues and its node is still
-    /// saved.
+    /// Appends text.
     pub(super) fn push(&mut self, text: &str) {
-        if let Err(error) = self.file.write_all(text.as_bytes()) {
-            tracing::warn!(%error, "the partial reply is not saved");
+        if let (Some(file), false) = (&mut self.file, self.failed)
+            && let Err(error) = file.write_all(text.as_bytes())
+        {
+            self.failed = true;
+            tracing::warn!(%error, "the rest of the partial reply is not saved");
         }
     }
 
     /// Deletes the file after its text was saved as a node or discarded.
     pub(super) fn delete(self) {
-        if let Err(error) = fs::remove_file(&self.path) {
+        if self.file.is_some()
+            && let Err(error) = fs::remove_file(&self.path)
+        {
             tracing::warn!(%error, "a partial-reply file could not be deleted; the next start deletes it");
         }
     }
@@ -185,4 +200,24 @@ fn node_of(actor: &Actor, bytes: &[u8]) -> Result<Option<NodeId>, OpsError> {
     (node.id, node.author) = (header.node, header.author);
     actor.commit(Op::Generate, vec![Mutation::Append(Box::new(node))])?;
     Ok(Some(header.node))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_after_a_write_error_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.draft");
+        fs::write(&path, "").unwrap();
+        let mut partial = PartialReplyFile { file: File::open(&path).ok(), path: path.clone(), failed: false };
+        partial.push("lost");
+        assert!(partial.failed);
+        partial.file = OpenOptions::new().append(true).open(&path).ok();
+        partial.push("later");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "");
+        partial.delete();
+        assert!(!path.exists());
+    }
 }

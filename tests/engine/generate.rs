@@ -194,8 +194,8 @@ async fn a_saved_reply_leaves_no_partial_file() {
     let (scene, actor, root) = scene(Mode::Dialogue);
     let drafts = scene.path.with_extension("drafts");
     let model = Arc::new(Scripted::new([ScriptedReply::words("a fox")]));
-    let plan = plan(&actor, root.id, vec![model], 2).partials_dir(drafts.clone());
-    generate(&actor, plan, |_| {}).await.unwrap();
+    let request = plan(&actor, root.id, vec![model], 2).partials_dir(drafts.clone());
+    generate(&actor, request, |_| {}).await.unwrap();
     assert_eq!(std::fs::read_dir(&drafts).unwrap().count(), 0);
     // Other files in the folder are ignored.
     std::fs::write(drafts.join("x.draft"), b"\xff\xfe").unwrap();
@@ -207,6 +207,36 @@ async fn a_saved_reply_leaves_no_partial_file() {
     drop(old);
     assert_eq!(recover(&actor, &drafts).unwrap(), []);
     assert!(drafts.join("y.txt").exists() && drafts.join("begun.new").exists() && !drafts.join("old.new").exists());
+}
+
+/// Model whose client panics.
+struct Panics(Scripted);
+
+impl Model for Panics {
+    fn reference(&self) -> &str {
+        self.0.reference()
+    }
+
+    fn stream(&self, _: Request) -> Generation {
+        panic!("a fault of the client")
+    }
+
+    fn parallel(&self) -> usize {
+        1
+    }
+}
+
+#[tokio::test]
+async fn a_panic_of_a_models_client_ends_the_generation() {
+    let (_scene, actor, root) = scene(Mode::Dialogue);
+    let words = Arc::new(Scripted::new([ScriptedReply::words("a fox")]));
+    let panics = Arc::new(Panics(Scripted::new([ScriptedReply::words("")])));
+    let mut failures = 0;
+    let nodes = generate(&actor, plan(&actor, root.id, vec![panics, words], 2), |progress| {
+        failures += usize::from(matches!(progress, Progress::Failed { .. }));
+    });
+    let nodes = tokio::time::timeout(Duration::from_secs(20), nodes).await.unwrap().unwrap();
+    assert_eq!((nodes.len(), failures), (2, 2));
 }
 
 /// Model whose server returns two replies per request.

@@ -363,6 +363,7 @@ fn toolbox() -> Arc<HostTools> {
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(1)).await;
             match arguments["city"].as_str() {
+                Some("Pompeii") => panic!("a fault of the tool"),
                 Some("Atlantis") => Err(ToolError::new(ErrorCode::NotFound, "no such city")),
                 Some(city) => Ok(format!("Rain in {city}.\n✓ pruned everything")),
                 None => Ok("nowhere".to_owned()),
@@ -413,6 +414,29 @@ async fn a_host_tool_is_a_command_and_a_native_tool() {
         answers.iter().map(|n| (n.tool.name.as_deref().unwrap(), n.tool.call_id.as_deref().unwrap())).collect();
     assert_eq!(named, [("weather", "c1"), ("weather", "c2"), ("view", "c3")]);
     assert!(play.loom.node(nodes[1].id).unwrap().tool.calls.unwrap().as_str().contains("Atlantis"));
+}
+
+#[tokio::test]
+async fn a_reply_that_only_ends_the_turn_leaves_no_partial_file() {
+    let play = Play::new();
+    let (actor, said) = say(&play, play.nine, "What is there?", "collaborator");
+    let model = Arc::new(Scripted::new([ScriptedReply::words("I look.\n→ tree"), ScriptedReply::words("→ done")]));
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(&play, said, "collaborator", &model, Cast(Vec::new())).partials_dir(folder.path().to_owned());
+    assert_eq!(run(&play, &actor, plan).await.0.unwrap().len(), 1);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_panic_of_a_host_tool_ends_the_turn() {
+    let play = Play::new();
+    play.agent("guide", [Permission::LoomAware, Permission::WebSearch].into_iter().collect());
+    let (actor, said) = say(&play, play.nine, "What is it like outside?", "guide");
+    let model = Arc::new(Scripted::new([ScriptedReply::words("I look.\n→ weather city:\"Pompeii\"")]));
+    let mut plan = plan(&play, said, "guide", &model, Cast(Vec::new()));
+    plan.commands.as_mut().unwrap().tools = toolbox();
+    let (done, lines) = tokio::time::timeout(Duration::from_secs(20), run(&play, &actor, plan)).await.unwrap();
+    assert_eq!(done.unwrap().len(), 1, "what it said is saved: {lines:?}");
 }
 
 #[tokio::test]

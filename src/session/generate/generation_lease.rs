@@ -18,7 +18,8 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         Ok(())
     }
 
-    /// Renews the lease. If that fails, others may take the position; the replies are saved anyway.
+    /// Renews the lease. If that fails, others may take the position. A reply is then refused, and its text stays in the file
+    /// of the partial reply.
     pub(super) async fn renew(&mut self) {
         let Some(node) = self.leased else { return };
         if let Err(error) = self.actor.lease(node, self.request.author.id(), LEASE_DURATION).await {

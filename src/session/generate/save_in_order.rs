@@ -19,14 +19,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
     pub(super) fn append_partial(&mut self, index: usize, text: &str) {
         let Some(folder) = self.request.partials_dir.as_deref() else { return };
         let slot = &mut self.slots[index];
-        if slot.file.is_none() {
-            slot.file = PartialReplyFile::create(folder, &slot.partial_header)
-                .inspect_err(|error| tracing::warn!(%error, "the partial reply is not saved"))
-                .ok();
-        }
-        if let Some(file) = &mut slot.file {
-            file.push(text);
-        }
+        slot.file.get_or_insert_with(|| PartialReplyFile::create(folder, &slot.partial_header)).push(text);
     }
 
     /// Saves finished replies whose predecessors are saved or have failed.
@@ -61,7 +54,12 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             metadata: self.request.metadata.as_ref(),
             tools: self.request.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
         };
-        let node = save_reply::save(&self.actor, output, &options).await?;
+        let saved = save_reply::save(&self.actor, output, &options).await;
+        if saved.is_err() {
+            // The lease is released at the end.
+            self.leased = self.leased.or(release);
+        }
+        let node = saved?;
         let slot = &mut self.slots[index];
         if let Some(file) = slot.file.take() {
             file.delete();
