@@ -28,6 +28,8 @@ mod planning;
 mod report;
 mod spawn_verification;
 
+use spawn_verification::PANICKED;
+
 /// Orchestrator that plans, runs workers and verifies results in this process.
 pub struct LocalOrchestrator(Arc<OrchestratorConfig>);
 
@@ -127,13 +129,14 @@ impl DelegationDriver {
             subtasks: titles,
         });
         self.shared = self.shared_files(&plan)?;
-        let mut delegation = DelegationState::new(plan, self.limits());
-        for event in &self.events {
-            delegation.step(event);
-        }
+        let delegation = DelegationState::replay(plan, self.limits(), &self.events);
         let (approved, complete) = (delegation.is_approved(), delegation.is_complete());
         self.delegation_state = Some(delegation);
         if complete {
+            // A process may have stopped between the last verdict and the end.
+            if self.events.last() != Some(&DelegationEvent::Ended) {
+                self.record_event(DelegationEvent::Ended).await?;
+            }
             return self.report();
         }
         let effects = if approved {
@@ -148,39 +151,49 @@ impl DelegationDriver {
         self.report()
     }
 
-    /// Performs effects until none is left or the delegation is cancelled.
+    /// Runs subtasks until none is left or the delegation is cancelled, and commits its end.
     async fn run_effects(&mut self, effects: Vec<DelegationEffect>) -> Result<(), ToolError> {
+        let ended = self.perform_all(effects).await;
+        if let Ok(true) = ended {
+            self.record_event(DelegationEvent::Ended).await?;
+            return Ok(());
+        }
+        // After an error too, no task may outlive the lock.
+        let stopped = self.stop().await;
+        ended.and(stopped)
+    }
+
+    /// Performs effects. Returns true if no subtask is left to run, and false if the delegation is to stop.
+    async fn perform_all(&mut self, effects: Vec<DelegationEffect>) -> Result<bool, ToolError> {
         let cancel = self.run_context.cancel.clone();
         let mut next = effects;
         loop {
             for effect in next {
                 if self.perform(effect).await? {
-                    self.record_event(DelegationEvent::Ended).await?;
-                    return Ok(());
+                    return Ok(true);
                 }
             }
             let done = tokio::select! {
                 done = self.running.join_next() => done,
-                () = cancel.cancelled() => return self.stop().await,
+                () = cancel.cancelled() => return Ok(false),
             };
             next = match done {
                 Some(Ok(Some(outcome))) => self.on_outcome(outcome).await?,
-                // A panicked task has reported itself; a resume repeats its subtask.
-                Some(Ok(None) | Err(_)) | None => return self.stop().await,
+                Some(Ok(None) | Err(_)) | None => return Ok(false),
             };
         }
     }
 
-    /// Cancels the running tasks, waits for them and commits their results.
+    /// Cancels the running tasks, waits for all of them and commits their results. Returns the first error.
     async fn stop(&mut self) -> Result<(), ToolError> {
         self.run_context.cancel.cancel();
+        let mut committed = Ok(Vec::new());
         while let Some(done) = self.running.join_next().await {
             if let Ok(Some(outcome)) = done {
-                self.on_outcome(outcome).await?;
+                committed = committed.and(self.on_outcome(outcome).await);
             }
         }
-        self.record_event(DelegationEvent::Stopped).await?;
-        Ok(())
+        committed.and(self.record_event(DelegationEvent::Stopped).await).map(drop)
     }
 
     /// Commits the outcome of a task and reports it.
@@ -296,7 +309,8 @@ impl DelegationDriver {
         });
         let turn = self.worker_turn((task, &subtask), (brief, state.brief.unwrap_or(brief)), model)?;
         let actor = self.loom.actor(&self.config.worker.agent).in_session(session);
-        self.running.spawn(run_worker(actor, turn, task, Arc::clone(&self.run_context.on_update)));
+        let work = run_worker(actor, turn, task, Arc::clone(&self.run_context.on_update));
+        self.spawn(work, DelegationEvent::WorkFailed { task, why: PANICKED.to_owned() });
         Ok(())
     }
 

@@ -19,7 +19,7 @@ pub enum DelegationEvent {
         /// Session that plans and verifies. The workers' sessions are its sub-sessions.
         session: SessionId,
     },
-    /// A valid plan exists.
+    /// A valid plan exists. It replaces an earlier one that is no longer valid, together with the work on that.
     Planned {
         /// Node with the plan.
         node: NodeId,
@@ -122,9 +122,10 @@ pub enum DelegationEffect {
 }
 
 /// Progress of a subtask.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum TaskStatus {
     /// Waits for its dependencies or for a free worker.
+    #[default]
     Waiting,
     /// A worker runs.
     Working,
@@ -146,7 +147,7 @@ impl TaskStatus {
 }
 
 /// State of a subtask.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SubtaskState {
     /// Progress of the subtask.
@@ -192,20 +193,18 @@ impl DelegationState {
     /// Creates the state of a plan that is not approved yet.
     #[must_use]
     pub fn new(plan: Plan, limits: DelegationLimits) -> Self {
-        let task = SubtaskState {
-            status: TaskStatus::Waiting,
-            failures: 0,
-            attempts: 0,
-            session: None,
-            brief: None,
-            result: None,
-            verdict: None,
-            last_error: None,
-            use_fallback: false,
-            checked_before: None,
-        };
-        let tasks = vec![task; plan.subtasks().len()];
+        let tasks = vec![SubtaskState::default(); plan.subtasks().len()];
         Self { plan, limits, tasks, phase: DelegationPhase::Proposed }
+    }
+
+    /// Creates the state of a plan after the events of its delegation.
+    #[must_use]
+    pub fn replay(plan: Plan, limits: DelegationLimits, events: &[DelegationEvent]) -> Self {
+        let mut state = Self::new(plan, limits);
+        for event in events {
+            state.step(event);
+        }
+        state
     }
 
     /// Returns the plan.
@@ -242,7 +241,12 @@ impl DelegationState {
     pub fn step(&mut self, event: &DelegationEvent) -> Vec<DelegationEffect> {
         let mut effects = Vec::new();
         match event {
-            DelegationEvent::Begun { .. } | DelegationEvent::Planned { .. } => {}
+            DelegationEvent::Begun { .. } => {}
+            DelegationEvent::Planned { .. } => {
+                // Events of an earlier plan say nothing about this one, which needs its own approval.
+                self.tasks.fill(SubtaskState::default());
+                self.phase = DelegationPhase::Proposed;
+            }
             DelegationEvent::Approved => self.phase = DelegationPhase::Running,
             DelegationEvent::Refused => self.phase = DelegationPhase::Proposed,
             DelegationEvent::Stopped => self.phase = DelegationPhase::Stopped,

@@ -16,7 +16,7 @@ use crate::{
     types::{AuthorType, EdgeKind, Node, Op, Parent, ToolCallFields},
 };
 
-/// Maximum nodes of the worker's session that the judge's prompt covers.
+/// Maximum nodes of the worker's session that the judge's prompt covers, the newest.
 const MAX_SESSION_NODES: u32 = 400;
 /// Maximum characters of check output in its node.
 const MAX_CHECK_OUTPUT_CHARS: usize = 20_000;
@@ -134,13 +134,16 @@ impl Verification {
     }
 }
 
-/// Returns the commands of a session with their results. `confirms`: the tools whose results only confirm a change.
+/// Returns the newest commands of a session with their results, in order. `confirms`: the tools whose results only confirm
+/// a change.
 fn command_results(
     loom: &Loom,
     session: SessionId,
     confirms: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<(String, String)>, OpsError> {
-    let nodes = loom.turns(session, 0, MAX_SESSION_NODES)?;
+    let worker = loom.session(session)?;
+    let before = worker.turns.saturating_sub(worker.since + u64::from(MAX_SESSION_NODES));
+    let nodes = loom.turns(session, before, MAX_SESSION_NODES)?;
     let answers = nodes.into_iter().filter(|node| node.kind == EdgeKind::Tool);
     let results = answers.map(|node| {
         let metadata =

@@ -15,7 +15,7 @@ use super::{error::Result, state::AppState};
 use crate::{
     id::NodeId,
     ops::Actor,
-    session::{DelegationReport, DelegationUpdate, Orchestrator, RunContext, save_report},
+    session::{DelegationReport, DelegationUpdate, Orchestrator, RunContext},
     tools::{ErrorCode, ToolError},
     types::Permissions,
 };
@@ -91,7 +91,7 @@ pub(super) fn orchestrator(state: &AppState) -> Result<Arc<dyn Orchestrator>, To
     orchestrator.ok_or_else(|| ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"))
 }
 
-/// Runs or resumes a delegation in the background. The report is saved below the node that delegated.
+/// Runs or resumes a delegation in the background. The report or failure is saved below the node that delegated.
 pub(super) fn start(
     state: &AppState,
     actor: Actor,
@@ -102,24 +102,14 @@ pub(super) fn start(
     let run = state.delegations.add(delegation, background.cancel())?;
     let updates = run.updates.clone();
     let context = RunContext {
-        actor: actor.clone(),
+        actor,
         delegation,
         cancel: run.cancel.clone(),
         // An error means that nobody reads.
         on_update: Arc::new(move |update| _ = updates.send(update)),
         withheld,
     };
-    background.spawn(&Handle::current(), async move {
-        // A task of its own, so that a panic has an outcome too.
-        let result = tokio::spawn(async move { orchestrator.run(context).await }).await;
-        let result = result.unwrap_or_else(|error| {
-            Err(ToolError::new(ErrorCode::Conflict, format!("the delegation task failed: {error}")))
-        });
-        if result.is_ok()
-            && let Err(error) = save_report(&actor, delegation, &result).await
-        {
-            tracing::warn!(%error, "the report of a delegation could not be saved");
-        }
+    background.run_then(&Handle::current(), orchestrator, context, move |result| {
         run.outcome.send_replace(Some(result.map(Arc::new)));
     });
     Ok(())

@@ -14,7 +14,7 @@ use crate::{
     id::NodeId,
     ops::{Actor, Loom, NodeDraft, OpsError},
     store::{ChildFilter, Mutation},
-    tools::{Tool, ToolError},
+    tools::{ErrorCode, Tool, ToolError},
     types::{AuthorType, EdgeKind, Json, Node, Op, Parent, ToolCallFields},
 };
 
@@ -72,20 +72,39 @@ impl Background {
         });
     }
 
+    /// Runs or resumes a delegation, and passes its end to the receiver.
     pub(super) fn run(self: &Arc<Self>, runtime: &Handle, orchestrator: Arc<dyn Orchestrator>, run: RunContext) {
-        let background = Arc::clone(self);
-        self.spawn(runtime, async move {
-            let result = orchestrator.run(run.clone()).await;
-            if let Err(error) = save_report(&run.actor, run.delegation, &result).await {
-                tracing::warn!(%error, "the report of a delegation could not be saved");
-            }
-            if let Ok(head) = run.actor.loom().node(run.delegation) {
+        let (background, loom, delegation) = (Arc::clone(self), run.actor.loom().clone(), run.delegation);
+        self.run_then(runtime, orchestrator, run, move |result| {
+            if let Ok(head) = loom.node(delegation) {
                 let (completed, report) = match result {
                     Ok(report) => (report.state == DelegationStatus::Completed, report.to_string()),
                     Err(failure) => (false, format!("✗ {failure}")),
                 };
                 background.notify(DelegationUpdate::Ended { delegation: head.local, completed, report });
             }
+        });
+    }
+
+    /// Runs or resumes a delegation, saves its report or failure below the node that delegated, and calls `on_end`.
+    pub(crate) fn run_then(
+        &self,
+        runtime: &Handle,
+        orchestrator: Arc<dyn Orchestrator>,
+        run: RunContext,
+        on_end: impl FnOnce(Result<DelegationReport, ToolError>) + Send + 'static,
+    ) {
+        self.spawn(runtime, async move {
+            let (actor, delegation) = (run.actor.clone(), run.delegation);
+            // A task of its own, so that a panic has a result too.
+            let result = tokio::spawn(async move { orchestrator.run(run).await }).await;
+            let result = result.unwrap_or_else(|error| {
+                Err(ToolError::new(ErrorCode::Conflict, format!("the delegation task failed: {error}")))
+            });
+            if let Err(error) = save_report(&actor, delegation, &result).await {
+                tracing::warn!(%error, "the report of a delegation could not be saved");
+            }
+            on_end(result);
         });
     }
 }

@@ -520,6 +520,28 @@ async fn a_killed_delegation_resumes_without_repeating_verified_subtasks() {
     assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
 }
 
+#[tokio::test]
+async fn a_process_that_ended_after_the_last_verdict_leaves_no_open_delegation() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
+    let crew = team.crew(&planner, &words("done"), &words(PASSED));
+    let delegation = team.begin("It");
+    // The receiver of the last verdict is also the last to run before the end is committed.
+    let tell: delegate::UpdateSink =
+        Arc::new(|update| assert!(!matches!(update, DelegationUpdate::Verdict { .. }), "the process ends"));
+    let context = RunContext::new(team.owner.clone(), delegation, CancellationToken::new(), tell);
+    let work = LocalOrchestrator::new(crew.clone());
+    assert!(tokio::spawn(async move { work.run(context).await }).await.unwrap_err().is_panic());
+    assert!(delegate::list(team.owner.loom()).unwrap()[0].is_open());
+    for _ in 0..2 {
+        assert_eq!(team.carry_on(crew.clone(), delegation).await.unwrap().state, DelegationStatus::Completed);
+        assert_eq!(delegate::list(team.owner.loom()).unwrap()[0].last, DelegationEvent::Ended);
+    }
+    let head = team.owner.loom().node(delegation).unwrap();
+    let events = delegate::events(team.owner.loom(), &head).unwrap();
+    assert_eq!(events.iter().filter(|event| **event == DelegationEvent::Ended).count(), 1);
+}
+
 /// Worker that signals its start and waits for a gate.
 fn at_the_gate() -> (Arc<Player>, Arc<tokio::sync::Notify>, Arc<tokio::sync::Notify>) {
     let (gate, begun) = (Arc::new(tokio::sync::Notify::new()), Arc::new(tokio::sync::Notify::new()));
@@ -690,6 +712,129 @@ async fn a_subtask_gets_the_plans_tools_and_is_verified_by_its_check() {
 }
 
 #[tokio::test]
+async fn a_new_plan_after_a_resume_needs_its_own_approval_and_its_own_work() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |asked| {
+        if !asked.contains("- hammer:") {
+            return plan(&[("c", &[]), ("d", &[])]);
+        }
+        let subtask = |id: &str| json!({ "id": id, "title": format!("Do {id}"), "criteria": "c", "tools": ["hammer"] });
+        json!({ "subtasks": [subtask("a"), subtask("b")] }).to_string()
+    });
+    let worker = Player::new("test:worker", |asked| format!("{} done", which(asked)));
+    let judge = Player::new("test:judge", |asked| {
+        if asked.contains("Do b\n") { r#"{"passed": false, "why": "no"}"#.to_owned() } else { PASSED.to_owned() }
+    });
+    let with_tools = || OrchestratorConfig {
+        worker_tools: Arc::new(Shed::default()),
+        parallel: 1,
+        ..team.crew(&planner, &worker, &judge)
+    };
+    let delegation = team.begin("It");
+    assert_eq!(team.carry_on(with_tools(), delegation).await.unwrap().state, DelegationStatus::Incomplete);
+    // Without the tools the plan is invalid.
+    let person = Arc::new(Person(Mutex::default(), Decision::No(None)));
+    let without = team.crew(&planner, &worker, &judge);
+    let refused = OrchestratorConfig { approval: person.clone(), ..without.clone() };
+    assert_eq!(team.carry_on(refused, delegation).await.unwrap_err().code, ErrorCode::Cancelled);
+    assert!(person.0.lock().unwrap()[0].details.contains("1. Do c"));
+    assert_eq!((planner.asked().len(), worker.times("Do c"), worker.times("Do d")), (2, 0, 0));
+    let report = team.carry_on(without, delegation).await.unwrap();
+    let done: Vec<_> = report.subtasks.iter().map(|line| (line.title.as_str(), line.attempts)).collect();
+    assert_eq!((report.state, done), (DelegationStatus::Completed, vec![("Do c", 1), ("Do d", 1)]));
+    // A complete plan is not replaced, although this host has no tools for it.
+    let delegation = delegate::create(&team.owner, team.at, "That", "").unwrap();
+    let easy = OrchestratorConfig { judge: team.crew(&worker, &worker, &words(PASSED)).judge, ..with_tools() };
+    assert_eq!(team.carry_on(easy, delegation).await.unwrap().state, DelegationStatus::Completed);
+    let (plans, works) = (planner.asked().len(), worker.asked().len());
+    let again = team.carry_on(team.crew(&planner, &worker, &judge), delegation).await.unwrap();
+    assert_eq!((again.state, planner.asked().len(), worker.asked().len()), (DelegationStatus::Completed, plans, works));
+}
+
+/// Tools that cannot be given to the second subtask, and checks that panic.
+struct Faulty;
+
+impl WorkerTools for Faulty {
+    fn tools(&self, who: &str) -> Vec<(HostTool, ToolHandler)> {
+        let tool = || Shed::default().tools(who).swap_remove(0);
+        if who.contains("subtask 2") { vec![tool(), tool()] } else { vec![tool()] }
+    }
+
+    fn checks(&self) -> bool {
+        true
+    }
+
+    fn check<'a>(&'a self, _: &'a str, _: CancellationToken) -> BoxFuture<'a, Result<CheckResult, ToolError>> {
+        panic!("the check is broken")
+    }
+
+    fn changed(&self, _: &[String]) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+#[tokio::test]
+async fn an_error_stops_the_workers_that_run() {
+    let team = Team::new();
+    let subtask = |id: &str| json!({ "id": id, "title": format!("Do {id}"), "criteria": "c", "tools": ["hammer"] });
+    let text = json!({ "subtasks": [subtask("a"), subtask("b")] }).to_string();
+    let planner = Player::new("test:planner", move |_| text.clone());
+    let worker = Player::later("test:worker", |_| Box::pin(std::future::pending()));
+    let crew = OrchestratorConfig { worker_tools: Arc::new(Faulty), ..team.crew(&planner, &worker, &words(PASSED)) };
+    let failure = team.carry_on(crew, team.begin("It")).await.unwrap_err();
+    assert_eq!(failure.code, ErrorCode::NotConfigured, "{failure}");
+    // The worker at the first subtask was awaited, and the end is committed.
+    assert_eq!(delegate::list(team.owner.loom()).unwrap()[0].last, DelegationEvent::Stopped);
+}
+
+#[tokio::test]
+async fn a_panic_in_a_check_fails_its_subtask_only() {
+    let team = Team::new();
+    let checked = json!({ "id": "a", "title": "Do a", "check": "make" });
+    let text = json!({ "subtasks": [checked, { "id": "b", "title": "Do b", "criteria": "c" }] }).to_string();
+    let planner = Player::new("test:planner", move |_| text.clone());
+    let crew =
+        OrchestratorConfig { worker_tools: Arc::new(Faulty), ..team.crew(&planner, &words("done"), &words(PASSED)) };
+    let report = team.carry_on(crew, team.begin("It")).await.unwrap();
+    let marks: Vec<_> = report.subtasks.iter().map(|line| line.status.clone()).collect();
+    assert_eq!(
+        (report.state, marks),
+        (
+            DelegationStatus::Incomplete,
+            vec![SubtaskStatus::Failed { why: "it panicked".into() }, SubtaskStatus::Verified]
+        )
+    );
+}
+
+#[tokio::test]
+async fn the_judge_sees_the_newest_commands_of_a_long_session() {
+    let team = Team::new();
+    let text = json!({ "subtasks": [{ "id": "a", "title": "Do a", "criteria": "c", "tools": ["hammer", "saw"] }] });
+    let planner = Player::new("test:planner", move |_| text.to_string());
+    let rounds = Mutex::new(0);
+    // The first attempt runs 416 commands, the second one runs another.
+    let worker = Player::new("test:worker", move |_| {
+        let mut rounds = rounds.lock().unwrap();
+        *rounds += 1;
+        match *rounds {
+            1..=13 => "→ hammer\n".repeat(32),
+            15 => "→ saw\n".to_owned(),
+            _ => "It is done.".to_owned(),
+        }
+    });
+    let judge = Player::new("test:judge", |asked| {
+        if asked.contains("→ saw") { PASSED.to_owned() } else { r#"{"passed": false, "why": "not cut"}"#.to_owned() }
+    });
+    let crew = OrchestratorConfig {
+        worker_tools: Arc::new(Shed::default()),
+        rounds: 20,
+        ..team.crew(&planner, &worker, &judge)
+    };
+    let report = team.carry_on(crew, team.begin("It")).await.unwrap();
+    assert_eq!((report.state, report.subtasks[0].attempts), (DelegationStatus::Completed, 2), "{report}");
+}
+
+#[tokio::test]
 async fn a_worker_reads_long_results_whole_and_sees_only_its_own_work() {
     let team = Team::new();
     let text = plan(&[("a", &[]), ("b", &["a"])]);
@@ -780,7 +925,12 @@ async fn a_check_that_passes_before_the_work_is_confirmed_by_the_judge() {
     let asked = &judge.asked()[0];
     assert!(asked.contains("It passed before the work began"), "{asked}");
     assert!(asked.contains("--- Files that its tools changed: src/1.rs (created)"), "{asked}");
-    // The planner of the next delegation in this folder gets what failed.
+    // The planner of the next delegation in this folder gets what failed, also after many delegations in other folders.
+    let tree = team.owner.loom().node(team.at).unwrap().tree;
+    let elsewhere = team.owner.start_session("/elsewhere", tree, Some(team.at)).unwrap();
+    for _ in 0..30 {
+        delegate::create(&team.owner.clone().in_session(elsewhere), team.at, "Other work", "").unwrap();
+    }
     let next = team.begin("It again");
     team.carry_on(crew, next).await.unwrap();
     let asked = planner.asked();
@@ -994,6 +1144,32 @@ async fn a_background_delegation_reports_later() {
     let plan = GenerateRequest::turn(next, team.agent("collaborator"), model, access);
     generate(&actor, plan, |_| {}).await.unwrap();
     assert!(talker.asked()[0].contains("task completed"));
+}
+
+/// Orchestrator of an embedding program that panics.
+struct FaultyOrchestrator;
+
+impl Orchestrator for FaultyOrchestrator {
+    fn create(&self, actor: &Actor, parent: NodeId, goal: &str, context: &str) -> Result<NodeId, ToolError> {
+        delegate::create(actor, parent, goal, context)
+    }
+
+    fn run(&self, _: RunContext) -> BoxFuture<'_, Result<DelegationReport, ToolError>> {
+        Box::pin(async { panic!("the orchestrator is broken") })
+    }
+}
+
+#[tokio::test]
+async fn a_background_delegation_that_panics_reports_a_failure() {
+    let team = Team::new();
+    let replies = ["→ delegate \"Build it\" wait:no\n", "It is on its way."];
+    let (_, commands, actor) = turn(&team, Arc::new(FaultyOrchestrator), &replies).await;
+    commands.background.idle().await;
+    let mut again =
+        Executor::new(team.owner.loom().clone(), team.agent("collaborator"), actor.session().unwrap(), &NoHost);
+    let recall = again.read("→ recall tool:delegate");
+    let reports = again.run_batch(vec![recall])[0].to_string();
+    assert!(reports.contains("the delegation task failed"), "{reports}");
 }
 
 #[tokio::test]

@@ -129,6 +129,7 @@ async fn a_plan_is_refused_and_work_is_cancelled_and_resumed() {
     let refused = follow(&server, &delegation).await;
     assert!(refused.last().unwrap().2["error"]["message"].as_str().unwrap().contains("not today"), "{refused:?}");
     assert_eq!(server.get(&delegation).await.1["state"], "refused");
+    assert!(home.ok(&["do", "recall tool:delegate"]).contains("not today"), "the failure is in the tree");
     let resume = format!("{delegation}/resume");
     assert_eq!(server.post(&resume, json!({})).await.0, 202);
     let plan = waiting(&server, &delegation).await;

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::types::{Session, first_words, one_line};
 
-/// Maximum number of delegations that are read, the newest first, and of failures that are returned.
+/// Maximum number of delegations of the workspace whose failures are read, the newest first, and of failures that are
+/// returned.
 const MAX_DELEGATIONS: usize = 20;
 const MAX_FAILURES: usize = 8;
 /// Maximum characters of a reason.
@@ -20,37 +21,35 @@ impl DelegationDriver {
         let others =
             others.iter().filter(|other| other.head.id != self.head.id && other.head.state.pruned_by.is_none());
         let mut found = Vec::new();
-        for other in others.take(MAX_DELEGATIONS) {
-            found.extend(self.failures_of(other, &own)?);
+        for failures in others.filter_map(|other| self.failures_of(other, &own).transpose()).take(MAX_DELEGATIONS) {
+            found.extend(failures?);
         }
         found.truncate(MAX_FAILURES);
         Ok(found)
     }
 
-    fn failures_of(&self, other: &DelegationSummary, own: &Session) -> Result<Vec<String>, ToolError> {
+    /// Returns the failures of a delegation; `None` if it has no plan or is of another workspace or work item.
+    fn failures_of(&self, other: &DelegationSummary, own: &Session) -> Result<Option<Vec<String>>, ToolError> {
         let events = delegation_store::events(&self.loom, &other.head)?;
-        let Some(DelegationEvent::Begun { session }) = events.first() else { return Ok(Vec::new()) };
+        let Some(DelegationEvent::Begun { session }) = events.first() else { return Ok(None) };
         let theirs = self.loom.session(*session)?;
         if (&theirs.workspace, &theirs.item) != (&own.workspace, &own.item) {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let planned = events.iter().rev().find_map(|event| match event {
             DelegationEvent::Planned { node } => Some(*node),
             _ => None,
         });
-        let Some(planned) = planned else { return Ok(Vec::new()) };
-        let Some(plan) = Plan::parse_lenient(&self.loom.node(planned)?.content) else { return Ok(Vec::new()) };
-        let mut state = DelegationState::new(plan, self.limits());
-        for event in &events {
-            state.step(event);
-        }
+        let Some(planned) = planned else { return Ok(None) };
+        let Some(plan) = Plan::parse_lenient(&self.loom.node(planned)?.content) else { return Ok(None) };
+        let state = DelegationState::replay(plan, self.limits(), &events);
         let mut failures = Vec::new();
         for (subtask, task) in state.plan().subtasks().iter().zip(state.tasks()) {
             let TaskStatus::Failed(why) = &task.status else { continue };
             let why = first_words(&one_line(&self.why(task, why.as_deref())?), MAX_REASON_CHARS);
             failures.push(format!("\"{}\": {why}", one_line(&subtask.title)));
         }
-        Ok(failures)
+        Ok(Some(failures))
     }
 
     pub(super) fn limits(&self) -> DelegationLimits {

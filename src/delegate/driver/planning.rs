@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    super::{Plan, PlanRules, prompts},
+    super::{DelegationState, Plan, PlanRules, prompts},
     DelegationDriver, DelegationEffect, DelegationEvent,
 };
 use crate::{
@@ -13,12 +13,15 @@ use crate::{
 };
 
 impl DelegationDriver {
-    /// Returns the plan of an earlier run, if it is still valid.
+    /// Returns the plan of an earlier run, if it is still valid here or complete: then nothing of it is left to run.
     pub(super) fn earlier_plan(&self) -> Option<Plan> {
         let made =
             |event: &DelegationEvent| if let DelegationEvent::Planned { node } = event { Some(*node) } else { None };
         let node = self.loom.node(self.events.iter().rev().find_map(made)?).ok()?;
-        Plan::read(&node.content, &self.rules(&self.names())).ok()
+        let is_complete =
+            |plan: &Plan| DelegationState::replay(plan.clone(), self.limits(), &self.events).is_complete();
+        let complete = Plan::parse_lenient(&node.content).filter(is_complete);
+        complete.or_else(|| Plan::read(&node.content, &self.rules(&self.names())).ok())
     }
 
     fn names(&self) -> Vec<String> {

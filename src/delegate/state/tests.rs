@@ -60,6 +60,9 @@ fn nothing_starts_before_approval_and_then_ready_subtasks_start() {
     machine.step(&finished(3));
     assert_eq!(machine.step(&verified(3, true)), [DelegationEffect::End]);
     assert!(machine.is_complete());
+    // Another plan needs its own approval and its own work.
+    assert_eq!(machine.step(&DelegationEvent::Planned { node: node(1) }), []);
+    assert!(!machine.is_approved() && machine.tasks().iter().all(|task| *task == SubtaskState::default()));
 }
 
 #[test]
