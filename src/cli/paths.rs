@@ -32,7 +32,8 @@ pub(crate) fn default_db() -> Result<PathBuf> {
 /// made of the URL without its password if it has none yet.
 pub(crate) fn local_files(location: &Location, database_id: Option<String>) -> Result<PathBuf> {
     match location {
-        Location::File(path) => Ok(path.clone()),
+        // A link to a file is the same database, with the same tokens.
+        Location::File(path) => Ok(path.canonicalize().unwrap_or_else(|_| path.clone())),
         Location::Postgres(_) => {
             let name =
                 database_id.unwrap_or_else(|| blake3::hash(location.to_string().as_bytes()).to_hex().to_string());

@@ -5,7 +5,7 @@
 
 use crate::{
     arrow::ARROWS,
-    id::{NodeId, TreeId},
+    id::{AgentId, NodeId, TreeId},
     store::{LocalIdLookup, Result, SiblingCursor, Snapshot, TreeFilter},
     tools::{ArgType, Relative, TABLE, ToolSpec},
     types::{Node, Permission, Permissions, first_words, one_line},
@@ -64,6 +64,8 @@ pub(crate) struct CompletionScope<'a> {
     pub(crate) held: Permissions,
     /// True if documents and other trees may be named.
     pub(crate) whole_file: bool,
+    /// Agent that may not read the thoughts of others; `None`: all thoughts are readable.
+    pub(crate) reader: Option<AgentId>,
 }
 
 /// Returns the last token of a line, which a completion replaces, and the completions, the likeliest first.
@@ -257,7 +259,10 @@ impl CompletionList<'_> {
         let typed = typed.trim_start_matches('[').to_lowercase();
         let mut near = snapshot.continuations(at, SiblingCursor::First, MAX_NODES)?;
         near.extend(snapshot.path_back(at, &[], MAX_NODES)?.into_iter().rev());
-        let bookmarks: Vec<Node> = snapshot.bookmarks(tree)?.into_iter().take(MAX_NODES as usize).collect();
+        let may_read = |node: &Node| self.scope.reader.is_none_or(|reader| node.is_readable_by(reader));
+        near.retain(may_read);
+        let bookmarks = snapshot.bookmarks(tree)?.into_iter().filter(may_read);
+        let bookmarks: Vec<Node> = bookmarks.take(MAX_NODES as usize).collect();
         for node in near.iter().chain(&bookmarks).filter(|node| node.local.to_string().starts_with(&typed)) {
             self.reference(prefix, node);
         }

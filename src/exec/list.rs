@@ -14,7 +14,9 @@ use crate::{
     id::{AgentId, NodeId, TreeId},
     store::{SessionFilter, Snapshot, TreeFilter},
     tools::{ErrorCode, ToolError},
-    types::{EdgeKind, Link, LinkTarget, Node, Tree, one_line, sections},
+    types::{
+        EdgeKind, Link, LinkTarget, MAX_SHOWN_NAME_CHARS, Node, Permission, Tree, first_words, one_line, sections,
+    },
 };
 
 /// Records of a list of trees, pruned branches or changes.
@@ -79,9 +81,9 @@ impl Executor<'_> {
         let snapshot = self.loom.snapshot()?;
         let mut lines = Vec::new();
         for marked in snapshot.bookmarks(node.tree)? {
-            if is_below(&*snapshot, node, &marked)? {
-                let label = marked.state.bookmark.as_deref().unwrap_or("");
-                let label = if label.is_empty() { String::new() } else { format!("{} · ", one_line(label)) };
+            if self.may_read(&marked) && is_below(&*snapshot, node, &marked)? {
+                let label = first_words(marked.state.bookmark.as_deref().unwrap_or(""), MAX_SHOWN_NAME_CHARS);
+                let label = if label.is_empty() { String::new() } else { format!("{} · ", one_line(&label)) };
                 lines.push(format!("  {} {label}{}", id(&marked), self.stored_summary(&marked)?));
             }
         }
@@ -125,6 +127,7 @@ impl Executor<'_> {
     fn linked_node(&self, node: &Node, other: NodeId, words: bool) -> Result<String, ToolError> {
         let other = self.loom.node(other)?;
         if other.tree == node.tree {
+            let words = words && self.may_read(&other);
             let words = if words { format!(" {}", self.stored_summary(&other)?) } else { String::new() };
             return Ok(format!("{}{words}", id(&other)));
         }
@@ -133,8 +136,11 @@ impl Executor<'_> {
 
     fn title(&self, tree: TreeId) -> Result<String, ToolError> {
         let (tree, session) = (self.loom.tree(tree)?, self.loom.session(self.session)?);
-        let seen = tree.is_visible_to(&session);
-        Ok(if seen { format!("tree:{}", quoted(&tree.title)) } else { "a tree of another work item".to_owned() })
+        Ok(match () {
+            () if !tree.is_visible_to(&session) => "a tree of another work item".to_owned(),
+            () if !self.agent.profile.permissions.has(Permission::CrossTree) => "another tree".to_owned(),
+            () => format!("tree:{}", quoted(&tree.title)),
+        })
     }
 
     /// Formats one line for each node.
@@ -187,11 +193,14 @@ impl Executor<'_> {
     fn list_agents(&self, here: &Position) -> AnswerResult {
         let snapshot = self.loom.snapshot()?;
         let positions = positions(&*snapshot, here)?;
+        // A model may be an address of the owner's network.
+        let whole_file = self.agent.profile.permissions.has(Permission::CrossTree);
         let mut lines = Vec::new();
         for agent in snapshot.agents()?.into_iter().filter(|agent| !agent.removed) {
             let you = if agent.id() == self.agent.id() { " (you)" } else { "" };
             let at = positions.iter().find(|(id, _)| *id == agent.id()).map(|(_, node)| format!(" · at {}", id(node)));
-            let model = agent.profile.model.as_deref().map(|model| format!(" · {}", one_line(model)));
+            let model =
+                agent.profile.model.as_deref().filter(|_| whole_file).map(|model| format!(" · {}", one_line(model)));
             let (name, kind) = (one_line(agent.name()), agent.profile.kind);
             lines.push(format!("  {name}{you} · {kind}{}{}", model.unwrap_or_default(), at.unwrap_or_default()));
         }

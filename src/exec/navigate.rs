@@ -192,6 +192,7 @@ impl Executor<'_> {
 
     fn bookmarked(&self, tree: &Tree, label: &str) -> Result<Node, ToolError> {
         let mut marked = self.loom.snapshot()?.bookmarks(tree.id)?;
+        marked.retain(|node| self.may_read(node));
         let known: Vec<String> = marked.iter().filter_map(|node| node.state.bookmark.as_deref()).map(quoted).collect();
         let has = |node: &Node, label: &str| {
             node.state.bookmark.as_deref().is_some_and(|own| own.to_lowercase() == label.to_lowercase())

@@ -78,6 +78,25 @@ impl Caller {
         OUTSIDE.into_iter().filter(|_| self.project.is_some()).collect()
     }
 
+    /// Returns the name of a workspace for this caller. Those of a project are its own: a user's folder is no workspace of it.
+    pub(super) fn workspace(&self, name: String) -> String {
+        match &self.project {
+            Some(project) => format!("project:{project}/{name}"),
+            None => name,
+        }
+    }
+
+    /// Returns an error if the caller may not name a model: an address or a file is named by a token of scope admin only,
+    /// because the server reads it.
+    pub(super) fn require_model(&self, reference: &str) -> Result<()> {
+        let is_file = reference.strip_prefix("local:").is_some_and(|name| name.contains(['/', '\\', '.', '~']));
+        if (is_file || reference.contains("://")) && self.scope < TokenScope::Admin {
+            return Err(ApiError::scope("a model named by an address or a file needs a token of scope admin")
+                .hint("name an agent, a model of the configuration or one of a known provider"));
+        }
+        Ok(())
+    }
+
     /// The tools of agents' commands for this caller.
     pub(super) fn tool_access(&self, settings: &ServerSettings) -> ToolAccess {
         ToolAccess { withheld: self.withheld(), ..settings.tool_access.clone() }

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     id::{AgentId, NodeId},
     ops::NodeDraft,
+    provider::Money,
     store::Mutation,
     types::{AuthorType, Json, Mode, NewNode, NewTree, Op, Parent, ToolCallFields},
 };
@@ -77,6 +78,7 @@ pub(super) struct RecordedCall {
     /// System prompt outside of the messages.
     pub(super) system: Value,
     pub(super) usage: Value,
+    pub(super) cost: Option<Money>,
     pub(super) interrupted: bool,
 }
 
@@ -123,7 +125,11 @@ pub(super) fn record(state: &AppState, caller: &Caller, call: RecordedCall) -> R
             node.id = call.id.unwrap_or(node.id);
             first_reply = Some(node.id);
             let system = if call.system.is_null() { json!(system) } else { call.system.clone() };
-            let details = json!({ "model": call.model, "usage": call.usage, "system": system, "tools": call.tools });
+            let mut details =
+                json!({ "model": call.model, "usage": call.usage, "system": system, "tools": call.tools });
+            if let Some(cost) = &call.cost {
+                details["cost"] = json!(cost);
+            }
             node.provenance = Some(Json::from(details));
         }
         last = Some(node.id);

@@ -72,6 +72,10 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "scope", message)
     }
 
+    pub(super) fn permission(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "permission_denied", message)
+    }
+
     pub(super) fn internal(error: impl std::fmt::Display) -> Self {
         tracing::error!(%error, "a request failed");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; its log has the cause")

@@ -15,7 +15,7 @@ use std::{
 use axum::{
     Router,
     body::{Body, Bytes},
-    extract::{Path, Request, State},
+    extract::{Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     response::Response,
     routing::any,
@@ -87,13 +87,8 @@ pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/proxy/openai/{*path}", any(openai)).route("/proxy/anthropic/{*path}", any(anthropic))
 }
 
-async fn openai(
-    State(state): State<AppState>,
-    caller: Caller,
-    Path(path): Path<String>,
-    request: Request,
-) -> Result<Response> {
-    let base = state.settings.upstreams.openai.clone();
+async fn openai(State(state): State<AppState>, caller: Caller, request: Request) -> Result<Response> {
+    let (base, path) = (state.settings.upstreams.openai.clone(), provider_path(&request, "/proxy/openai/")?);
     let dialect = match path.as_str() {
         "v1/chat/completions" => Some(Dialect::Chat),
         "v1/responses" => Some(Dialect::Responses),
@@ -102,13 +97,18 @@ async fn openai(
     pass(state, caller, &base, &path, (dialect, request)).await
 }
 
-async fn anthropic(
-    State(state): State<AppState>,
-    caller: Caller,
-    Path(path): Path<String>,
-    request: Request,
-) -> Result<Response> {
-    let base = state.settings.upstreams.anthropic.clone();
+/// Returns the path of the provider as the client wrote it. A path that leaves the provider's address is refused.
+fn provider_path(request: &Request, prefix: &str) -> Result<String> {
+    let path = request.uri().path().split_once(prefix).map_or("", |(_, path)| path);
+    let leaves = |segment: &str| matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..");
+    if path.split('/').any(leaves) {
+        return Err(ApiError::invalid("a path with the segments . or .. is not passed on"));
+    }
+    Ok(path.to_owned())
+}
+
+async fn anthropic(State(state): State<AppState>, caller: Caller, request: Request) -> Result<Response> {
+    let (base, path) = (state.settings.upstreams.anthropic.clone(), provider_path(&request, "/proxy/anthropic/")?);
     let dialect = (path == "v1/messages").then_some(Dialect::Messages);
     pass(state, caller, &base, &path, (dialect, request)).await
 }

@@ -10,6 +10,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+use tokio_util::task::AbortOnDropHandle;
+
 use super::{access, api, browser_login, error::ApiError, page, probes, recording_proxy, state::AppState};
 
 /// Header with the id of a request, taken from the client or generated.
@@ -53,8 +55,8 @@ async fn observe(State(state): State<AppState>, request: Request, next: Next) ->
         HeaderValue::from_str(&state.loom().node_id().to_string()).unwrap_or(HeaderValue::from_static("none"))
     });
     let limit = Duration::from_secs(state.settings.limits.seconds);
-    // A task of its own, so that a panic ends this request only.
-    let answer = tokio::spawn(tokio::time::timeout(limit, next.run(request)));
+    // A task of its own, so that a panic ends this request only. It ends when the client disconnects.
+    let answer = AbortOnDropHandle::new(tokio::spawn(tokio::time::timeout(limit, next.run(request))));
     let mut response = match answer.await {
         Ok(Ok(response)) => response,
         Ok(Err(_)) => {

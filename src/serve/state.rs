@@ -25,7 +25,7 @@ use crate::{
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, Loom, SessionDraft},
     tools::Tool,
-    types::{Agent, AgentKind, Node, Session, Tree, WorkItem},
+    types::{Agent, AgentKind, Node, Permission, Session, Tree, WorkItem},
 };
 
 /// Minimum number of short reads that run at the same time.
@@ -198,6 +198,23 @@ impl AppState {
         Err(ApiError::new(StatusCode::CONFLICT, "session_ended", "the session has ended"))
     }
 
+    /// Returns an error if a token that is limited to a model's agent would change the session of another agent.
+    pub(super) fn require_own_session(&self, caller: &Caller, session: &Session) -> Result<()> {
+        match self.thought_reader(caller)?.0 {
+            Some(agent) if agent != session.agent => Err(ApiError::permission("the session belongs to another agent")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns an error if the caller's agent lacks the permission for other trees.
+    pub(super) fn require_cross_tree(&self, caller: &Caller) -> Result<()> {
+        let agent = self.agent(caller, None)?;
+        if agent.profile.permissions.has(Permission::CrossTree) {
+            return Ok(());
+        }
+        Err(ApiError::permission(format!("{} lacks the permission {}", agent.name(), Permission::CrossTree)))
+    }
+
     /// Returns the caller's agent, or the agent with this name, with the permissions that it has for this caller.
     pub(super) fn agent(&self, caller: &Caller, name: Option<&str>) -> Result<Agent> {
         let mut agent = self.loom().agent(name.unwrap_or(&caller.agent))?;
@@ -215,11 +232,11 @@ impl AppState {
         let agent = self.agent(caller, None)?;
         match tool.missing_permission(agent.profile.permissions) {
             None => Ok(self.loom().actor(&agent)),
-            Some(missing) => Err(ApiError::new(
-                StatusCode::FORBIDDEN,
-                "permission_denied",
-                format!("{} may not use {}: it lacks the permission {missing}", agent.name(), tool.name()),
-            )),
+            Some(missing) => Err(ApiError::permission(format!(
+                "{} may not use {}: it lacks the permission {missing}",
+                agent.name(),
+                tool.name()
+            ))),
         }
     }
 

@@ -36,6 +36,9 @@ async fn list_agents(
         .run(move |state| {
             let mut agents = state.loom().snapshot()?.agents()?;
             agents.retain(|agent| !agent.removed);
+            for agent in &mut agents {
+                hide_prompt(state, &caller, agent)?;
+            }
             Ok(Json(page.cut(agents, |agent| agent.name().to_owned())?))
         })
         .await
@@ -107,7 +110,21 @@ async fn create_agent(
 #[utoipa::path(get, path = "/agents/{name}", tag = "agents", params(("name" = String, Path)), responses((status = OK, body = Agent)))]
 async fn read_agent(State(state): State<AppState>, caller: Caller, Route(name): Route<String>) -> Result<Json<Agent>> {
     caller.require_whole_file()?;
-    state.run(move |state| Ok(Json(state.loom().agent(&name)?))).await
+    state
+        .run(move |state| {
+            let mut agent = state.loom().agent(&name)?;
+            hide_prompt(state, &caller, &mut agent)?;
+            Ok(Json(agent))
+        })
+        .await
+}
+
+/// Removes the system prompt, unless the caller may act as a person or is the agent.
+fn hide_prompt(state: &AppState, caller: &Caller, agent: &mut Agent) -> Result<()> {
+    if state.thought_reader(caller)?.0.is_some_and(|reader| reader != agent.id()) {
+        agent.profile.system_prompt = None;
+    }
+    Ok(())
 }
 
 /// Changes an agent.

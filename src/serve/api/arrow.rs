@@ -181,6 +181,7 @@ async fn complete_line(
                 at: node.id,
                 held: agent.profile.permissions,
                 whole_file: caller.project.is_none(),
+                reader: state.thought_reader(&caller)?.0,
             };
             let (token, found) = completion::complete(&body.line, &scope)?;
             let options = found.into_iter().map(|found| CompletionOption {

@@ -177,8 +177,11 @@ async fn change(
         .run(move |state| {
             let own_tree = state.node(&caller, id)?.tree;
             let (node, tree) = body.other_end();
-            node.map(|node| state.node(&caller, node)).transpose()?;
-            tree.map(|tree| state.tree(&caller, &tree.to_string())).transpose()?;
+            let node = node.map(|node| state.node(&caller, node)).transpose()?;
+            let tree = tree.map(|tree| state.tree(&caller, &tree.to_string())).transpose()?;
+            if tree.is_some() || node.is_some_and(|node| node.tree != own_tree) {
+                state.require_cross_tree(&caller)?;
+            }
             let actor = state.actor_for(&caller, body.tool())?;
             let receipt = body.run(&actor, id, own_tree)?;
             state.metrics.appends.inc_by(receipt.nodes.len() as u64);

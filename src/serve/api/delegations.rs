@@ -160,7 +160,7 @@ async fn start_delegation(
     state
         .run(move |state| {
             let node = state.node(&caller, body.node)?;
-            let actor = delegating_actor(state, &caller, &body.workspace, node.id)?;
+            let actor = delegating_actor(state, &caller, &caller.workspace(body.workspace), node.id)?;
             let id = delegation_runs::orchestrator(state)?.create(&actor, node.id, &body.goal, &body.context)?;
             delegation_runs::start(state, actor, id, caller.withheld())?;
             let entry = DelegationEntry::of(state, head(state, &caller, id)?);

@@ -122,7 +122,7 @@ async fn generate(
             writer(state, &asker, name.as_deref())
         })
         .await?;
-    let models = open_models(&state, &author, &body.models).await?;
+    let models = open_models(&state, &caller, &author, &body.models).await?;
     let cancel = CancellationToken::new();
     let guard = state.register(RunningGeneration { from: id, cancel: cancel.clone() });
     let (actor, request) = prepare(&state, &caller, author, models, &body, (id, cancel)).await?;
@@ -158,6 +158,7 @@ pub(super) fn writer(state: &AppState, caller: &Caller, name: Option<&str>) -> R
 /// Opens the models with these references, or else the author's model.
 pub(super) async fn open_models(
     state: &AppState,
+    caller: &Caller,
     author: &Agent,
     references: &[String],
 ) -> Result<Vec<Arc<dyn Model>>> {
@@ -167,6 +168,7 @@ pub(super) async fn open_models(
     }
     let mut models = Vec::with_capacity(references.len());
     for reference in references {
+        caller.require_model(reference)?;
         let mut author = author.clone();
         author.profile.model = Some(reference.clone());
         models.push(resolver.open(&author).await?);
@@ -186,7 +188,7 @@ async fn prepare(
     let n = body.n.unwrap_or(1);
     let runs_commands = models.len() == 1 && n == 1 && author.profile.permissions.has(Permission::LoomAware);
     let commands = runs_commands.then(|| caller.tool_access(&state.settings));
-    let (writer, workspace, caller) = (author.clone(), body.workspace.clone(), caller.clone());
+    let (writer, workspace, caller) = (author.clone(), caller.workspace(body.workspace.clone()), caller.clone());
     let actor =
         state
             .run(move |state| {

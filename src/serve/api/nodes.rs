@@ -95,6 +95,9 @@ async fn append(
     if body.metadata.as_ref().is_some_and(|metadata| !is_object(metadata)) {
         return Err(ApiError::invalid("metadata is no object"));
     }
+    if body.kind == Some(EdgeKind::Version) {
+        return Err(ApiError::invalid("a version is made by the change `edit`"));
+    }
     let submitted = state.read(move |state| {
         require_parent(&state.node(&caller, id)?, body.kind.unwrap_or(EdgeKind::Continuation))?;
         let draft = NodeDraft {
@@ -106,8 +109,7 @@ async fn append(
         let actor = state.actor_for(&caller, Tool::Respond)?;
         let speaks_for_others = matches!(draft.author_type, Some(AuthorType::Human | AuthorType::System));
         if speaks_for_others && state.agent(&caller, None)?.profile.kind == AgentKind::Model {
-            let message = "a model's agent does not write as a person or as system";
-            return Err(ApiError::new(StatusCode::FORBIDDEN, "permission_denied", message));
+            return Err(ApiError::permission("a model's agent does not write as a person or as system"));
         }
         let node = actor.draft(Parent::Node(id), draft);
         Ok(actor.submit(Op::Append, vec![Mutation::Append(Box::new(node))]))

@@ -136,8 +136,10 @@ fn scope(state: &AppState, caller: &Caller, body: &RecallBody) -> Result<Scope> 
     Ok(match (body.tree, body.session, &body.workspace) {
         (Some(tree), None, None) => Scope::Tree(state.tree(caller, &tree.to_string())?.id),
         (None, Some(session), None) => Scope::Session(state.session(caller, session)?.id),
-        (None, None, Some(workspace)) if caller.project.is_none() => Scope::Workspace(workspace.clone()),
-        (None, None, None) if caller.project.is_none() => Scope::Everything,
+        (None, None, workspace) if caller.project.is_none() => {
+            state.require_cross_tree(caller).map_err(|error| error.hint("name a tree or a session"))?;
+            workspace.clone().map_or(Scope::Everything, Scope::Workspace)
+        }
         (None, None, _) => return Err(ApiError::invalid("name a tree or a session of the token's project")),
         _ => return Err(ApiError::invalid("tree, session and workspace exclude each other")),
     })

@@ -60,7 +60,7 @@ async fn list_sessions(
             }
             let filter = SessionFilter {
                 tree: params.tree,
-                workspace: params.workspace,
+                workspace: params.workspace.map(|name| caller.workspace(name)),
                 active: !params.ended,
                 ..SessionFilter::default()
             };
@@ -97,7 +97,7 @@ async fn start_session(
             if let Some(position) = body.position {
                 state.node(&caller, position)?;
             }
-            let draft = SessionDraft { item: tree.item, ..SessionDraft::of(body.workspace) };
+            let draft = SessionDraft { item: tree.item, ..SessionDraft::of(caller.workspace(body.workspace)) };
             let id =
                 state.actor_for(&caller, Tool::Switch)?.open_session(tree.id, body.position.or(tree.root), draft)?;
             Ok((StatusCode::CREATED, Json(state.loom().session(id)?)))
@@ -131,7 +131,8 @@ async fn begin_conversation(
             let actor = state.actor_for(&caller, Tool::Respond)?;
             let mut draft = TreeDraft::new("");
             draft.title.clone_from(&body.name);
-            let begun = actor.begin_conversation(&agent, draft, SessionDraft::of(body.workspace))?;
+            let workspace = caller.workspace(body.workspace);
+            let begun = actor.begin_conversation(&agent, draft, SessionDraft::of(workspace))?;
             let session = state.loom().session(begun.session)?;
             state.assign_project(&caller, session.tree, begun.root)?;
             if let Some(name) = body.name {
@@ -170,7 +171,7 @@ async fn name_session(
 ) -> Result<Json<Session>> {
     state
         .run(move |state| {
-            state.session(&caller, id)?;
+            state.require_own_session(&caller, &state.session(&caller, id)?)?;
             state.actor_for(&caller, Tool::Switch)?.name_session(id, &body.name)?;
             Ok(Json(state.loom().session(id)?))
         })
@@ -198,7 +199,7 @@ async fn reset_session(
 ) -> Result<Json<Session>> {
     state
         .run(move |state| {
-            state.active_session(&caller, id)?;
+            state.require_own_session(&caller, &state.active_session(&caller, id)?)?;
             let mut reset =
                 SessionReset::default().keep_system_message(true).drop_system_context(body.drop_system_context);
             reset.system = body.system;
@@ -220,7 +221,7 @@ async fn end_session(
 ) -> Result<Json<Receipt>> {
     state
         .run(move |state| {
-            state.active_session(&caller, id)?;
+            state.require_own_session(&caller, &state.active_session(&caller, id)?)?;
             Ok(Json(state.actor_for(&caller, Tool::Switch)?.end_session(id)?))
         })
         .await
@@ -268,7 +269,7 @@ async fn switch(
 ) -> Result<Json<Session>> {
     state
         .run(move |state| {
-            state.active_session(&caller, id)?;
+            state.require_own_session(&caller, &state.active_session(&caller, id)?)?;
             state.node(&caller, body.node)?;
             state.actor_for(&caller, Tool::Switch)?.switch_to(id, body.node)?;
             Ok(Json(state.loom().session(id)?))

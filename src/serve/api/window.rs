@@ -151,6 +151,10 @@ async fn window(
         .run(move |state| {
             let node = state.node(&caller, id)?;
             let tree = state.tree(&caller, &node.tree.to_string())?;
+            let hoist = params.hoist.map(|hoist| state.node(&caller, hoist)).transpose()?;
+            if let Some(other) = hoist.as_ref().filter(|hoist| hoist.tree != tree.id) {
+                return Err(ApiError::not_found("node of the tree", other.id));
+            }
             let snapshot = state.loom().snapshot()?;
             let me = state.agent(&caller, None)?;
             let mut walker = PageWalker {
@@ -240,7 +244,8 @@ impl PageWalker<'_> {
                 end
             }
             "bookmark" => {
-                let marked = self.snapshot.bookmarks(at.tree)?;
+                let mut marked = self.snapshot.bookmarks(at.tree)?;
+                marked.retain(|node| self.reader.may_read(node));
                 marked.iter().find(|node| node.seq > at.seq).or(marked.first()).cloned()
             }
             "version" | "version_back" => return self.version(at, step == "version"),

@@ -12,7 +12,7 @@ use super::generations::{count, open_models, writer};
 use crate::{
     id::SessionId,
     ops::{SessionDraft, SessionReset},
-    provider::Sampling,
+    provider::{Model, Sampling},
     serve::{
         access::Caller,
         error::{ApiError, Result},
@@ -208,9 +208,26 @@ async fn dispatch(
         })
         .await?;
     let references: Vec<String> = body.model.iter().cloned().collect();
-    let models = open_models(&state, &author, &references).await?;
+    let models = open_models(&state, &caller, &author, &references).await?;
     let model = Arc::clone(models.first().ok_or_else(|| ApiError::invalid("no model"))?);
     let sampling = Sampling { max_tokens: body.max_tokens, temperature: body.temperature, ..Sampling::default() };
+    // In a task, a generation that outlasts the request stays in the list and can be cancelled.
+    let answer = tokio::spawn(async move {
+        let answer = send_and_generate(state, caller, (author, model, sampling), item, body).await;
+        drop(slot);
+        answer
+    });
+    Ok(Json(answer.await.map_err(ApiError::internal)??))
+}
+
+/// Appends the message of a dispatch and generates the answer.
+async fn send_and_generate(
+    state: AppState,
+    caller: Caller,
+    (author, model, sampling): (Agent, Arc<dyn Model>, Sampling),
+    item: WorkItem,
+    body: DispatchBody,
+) -> Result<DispatchAnswer> {
     let (agent, reference, sender) = (author.clone(), model.reference().to_owned(), caller.clone());
     let (session, message) = state.run(move |state| send(state, &sender, &agent, (&item, &reference), body)).await?;
     let settings = &state.settings;
@@ -239,13 +256,13 @@ async fn dispatch(
         }
     }
     let nodes = ended?;
-    drop((guard, slot));
-    Ok(Json(DispatchAnswer {
+    drop(guard);
+    Ok(DispatchAnswer {
         session_id: session.id,
         expires_at: session.expires_at.map(rfc3339),
         message: ConversationMessage::of(message),
         replies: nodes.into_iter().filter(ConversationMessage::is_message).map(ConversationMessage::of).collect(),
-    }))
+    })
 }
 
 /// Appends the message of a dispatch to the conversation of its item.
@@ -264,7 +281,7 @@ fn send(
     let mut metadata = body.metadata;
     metadata.entry("agent_id".to_owned()).or_insert_with(|| agent.name().to_owned());
     metadata.entry("provider_id".to_owned()).or_insert_with(|| reference.to_owned());
-    let draft = SessionDraft::of(body.workspace).metadata(metadata).model(reference);
+    let draft = SessionDraft::of(caller.workspace(body.workspace)).metadata(metadata).model(reference);
     let dispatch = Dispatch::default().content(body.content).system(body.system_message).session(draft);
     state.metrics.appends.inc();
     Ok(dispatch_item(&state.actor_for(caller, Tool::Respond)?, agent, item, dispatch, &state.settings.conversation)?)

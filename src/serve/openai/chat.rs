@@ -38,6 +38,7 @@ use crate::{
         extract::Body,
         state::AppState,
     },
+    session::GenerationMetadata,
 };
 
 /// Most replies to one request.
@@ -179,11 +180,13 @@ async fn complete(State(state): State<AppState>, caller: Caller, Body(body): Bod
     };
     let slot = body.stream.then(|| state.rates.open_stream(&caller)).transpose()?;
     let choices = Choices::new(model.stream_n(request, count));
-    let stored = body.store.unwrap_or(true).then(|| StoredChat { state, caller, author: author.id(), body });
+    let reference = model.reference().to_owned();
+    let stored = body.store.unwrap_or(true).then(|| StoredChat { state, caller, author: author.id(), reference, body });
     if let Some(slot) = slot {
         return Ok(completion.stream(choices, stored, slot));
     }
-    completion.whole(choices, stored).await
+    // In a task, a completion that outlasts the request is stored.
+    tokio::spawn(completion.whole(choices, stored)).await.map_err(ApiError::internal)?
 }
 
 /// Replies to one request while they are received side by side.
@@ -254,6 +257,8 @@ struct StoredChat {
     state: AppState,
     caller: Caller,
     author: crate::id::AgentId,
+    /// Reference of the model.
+    reference: String,
     body: CompletionBody,
 }
 
@@ -272,8 +277,10 @@ impl StoredChat {
                 messages: self.body.messages.clone(),
                 replies: vec![reply],
                 tools: Value::Array(self.body.tools.clone()),
-                model: self.body.model.clone().unwrap_or_default(),
+                model: self.reference.clone(),
                 author: Some(self.author),
+                usage: json!(finish.usage),
+                cost: GenerationMetadata::of(&self.reference, finish, &self.state.settings.prices).cost,
                 interrupted: finish.reason == FinishReason::Interrupted,
                 ..RecordedCall::default()
             };

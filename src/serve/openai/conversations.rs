@@ -89,8 +89,8 @@ pub(super) fn items_to(snapshot: &dyn Snapshot, to: NodeId, session: Option<&Ses
     Ok(nodes.map(|node| item_of(&node)).collect())
 }
 
-/// Appends items as a chain of nodes in one commit: at a conversation's position, after a node, or as a new tree.
-/// Returns the last node.
+/// Appends items as a chain of nodes: at a conversation's position or after a node in one commit, or as a new tree, whose root
+/// is committed first. Returns the last node.
 pub(super) fn append(
     state: &AppState,
     caller: &Caller,
@@ -99,6 +99,9 @@ pub(super) fn append(
     before: Option<NodeId>,
     items: &[Value],
 ) -> Result<NodeId> {
+    if let Some(before) = before {
+        check_speaker(state, caller, before, items)?;
+    }
     let mut items = items.iter();
     let mut last = match (before, session) {
         (Some(before), _) => before,
@@ -125,6 +128,23 @@ pub(super) fn append(
         actor.commit(Op::Append, mutations)?;
     }
     Ok(last)
+}
+
+/// Returns an error if a token that is limited to a model's agent would write as a person or as system in a tree that another
+/// agent began.
+fn check_speaker(state: &AppState, caller: &Caller, before: NodeId, items: &[Value]) -> Result<()> {
+    let Some(agent) = state.thought_reader(caller)?.0 else { return Ok(()) };
+    let is_others = |item| matches!(draft_of(item).author_type, Some(AuthorType::Human | AuthorType::System));
+    if items.iter().any(is_others) {
+        let loom = state.loom();
+        let root = loom.tree(loom.node(before)?.tree)?.root.map(|root| loom.node(root)).transpose()?;
+        if root.is_none_or(|root| root.author != agent) {
+            let message =
+                "a model's agent does not write as a person or as system in the conversation of another agent";
+            return Err(ApiError::permission(message));
+        }
+    }
+    Ok(())
 }
 
 /// A conversation to create.
@@ -206,6 +226,7 @@ async fn update(
     state
         .run(move |state| {
             let session = find_text(state, &caller, &id)?;
+            state.require_own_session(&caller, &session)?;
             let new = match body.metadata {
                 Some(metadata) => checked_metadata(Some(metadata))?,
                 None => return Ok(Json(session.into())),
@@ -225,6 +246,7 @@ async fn delete(State(state): State<AppState>, caller: Caller, Route(id): Route<
     state
         .run(move |state| {
             let session = find_text(state, &caller, &id)?;
+            state.require_own_session(&caller, &session)?;
             state.actor_for(&caller, Tool::Respond)?.end_session(session.id)?;
             Ok(Json(json!({ "id": id, "object": "conversation.deleted", "deleted": true })))
         })
@@ -353,11 +375,16 @@ async fn delete_item(
     state
         .run(move |state| {
             let session = find_text(state, &caller, &id)?;
+            state.require_own_session(&caller, &session)?;
             find_item(state, &session, &item)?;
             let node: NodeId = ItemId::parse("item", &item)?;
-            let deleted = session.metadata.get(DELETED).map_or("", String::as_str);
-            let patch = SessionPatch::default().metadata(DELETED, format!("{deleted} {node}"));
-            state.actor_for(&caller, Tool::Respond)?.update_session(session.id, patch)?;
+            // Two deletions at the same time must keep each other's item.
+            state.actor_for(&caller, Tool::Respond)?.transaction(|actor| {
+                let session = actor.loom().session(session.id)?;
+                let deleted = session.metadata.get(DELETED).map_or("", String::as_str);
+                let patch = SessionPatch::default().metadata(DELETED, format!("{deleted} {node}"));
+                actor.update_session(session.id, patch)
+            })?;
             Ok(Json(state.loom().session(session.id)?.into()))
         })
         .await

@@ -34,6 +34,7 @@ pub(super) async fn open(
             if let Some(agent) = named {
                 return Ok(agent);
             }
+            name.as_deref().map_or(Ok(()), |name| caller.require_model(name))?;
             let mut agent = state.agent(&caller, Some("subject"))?;
             agent.profile.model = name.or(agent.profile.model);
             Ok(agent)

@@ -22,6 +22,7 @@ use crate::{
     ops::Actor,
     provider::{Finish, FinishReason, Model, ProviderError, Request, StreamEvent, ToolCall, Usage},
     serve::{access::Caller, error::ApiError, state::AppState},
+    session::GenerationMetadata,
     store::Mutation,
     types::{Json, Op, Parent},
 };
@@ -254,6 +255,10 @@ async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut se
             None => break Ok(Finish::new(FinishReason::Interrupted)),
         }
     };
+    let metadata = end
+        .as_ref()
+        .ok()
+        .and_then(|finish| GenerationMetadata::of(model.reference(), finish, &state.settings.prices).json().ok());
     finish(state, &mut record, &mut reply, end, cancelled);
     if reply.text.is_empty() && reply.calls.is_empty() {
         // Every response has an item, and thus a node that names it.
@@ -272,7 +277,7 @@ async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut se
     record.output = (!record.deltas.is_empty()).then_some(record.id).into_iter().collect();
     record.output.extend(calls.iter().map(|(id, _)| *id));
     if let Some(actor) = actor
-        && let Err(error) = store(state, &actor, &record, sequence.output()).await
+        && let Err(error) = store(state, &actor, &record, sequence.output(), metadata).await
     {
         tracing::error!(?error, "a response was not stored");
         fail(&mut record, "the reply of the model could not be stored");
@@ -340,6 +345,7 @@ async fn store(
     actor: &Actor,
     record: &ResponseRecord,
     output: &[Value],
+    generation: Option<Json>,
 ) -> crate::serve::error::Result<()> {
     let Some(asked) = record.parent else { return Ok(()) };
     let (mut parent, keep_position) = match record.conversation {
@@ -358,6 +364,7 @@ async fn store(
             let mut metadata = json!({ "item": stored });
             metadata[RESPONSE_FIELD] = json!(record);
             node.metadata = Some(Json::from(metadata));
+            node.provenance.clone_from(&generation);
             node.interrupted = matches!(record.status.as_str(), "cancelled" | "failed");
         }
         mutations.push(Mutation::Append(Box::new(node)));
