@@ -76,6 +76,7 @@ impl App {
             cursor: setup.position,
             versions: setup.versions.clone(),
             count: setup.count,
+            configured_models: setup.models.clone(),
             default_model: setup.model.clone(),
             palette: setup.palette,
             highlighter: Highlighter::new(reports.clone()),

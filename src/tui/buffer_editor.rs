@@ -15,8 +15,6 @@ use super::{
 };
 use crate::{exec::authorship::Authorship, id::NodeId, types::AuthorType};
 
-/// Bytes at the end of a path that are opened for editing.
-pub(crate) const MAX_BUFFER_BYTES: usize = 48_000;
 /// A node's part of the text, as read from the store.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ProsePart {
@@ -39,32 +37,26 @@ pub(crate) struct BufferEditor {
     pub(crate) editor: Editor,
     parts: Vec<ProsePart>,
     marks: Vec<ProseMark>,
-    /// Text that the last save request wrote.
+    /// Text that is being saved; keys wait until that has ended.
     pub(crate) saving_text: Option<String>,
     /// Text whose save failed.
     pub(crate) refused_text: Option<String>,
     /// True while another version of the cursor's node is being loaded.
     pub(crate) awaits_version: bool,
+    /// True if the last node was the current version of its place when the text was opened.
+    pub(crate) is_current: bool,
 }
 
 /// Changes to save: new contents of nodes, and text after the last node.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct BufferEdit {
     pub(crate) edits: Vec<(NodeId, String)>,
-    pub(crate) appended: Option<(NodeId, String)>,
+    pub(crate) appended: Option<String>,
 }
 
 impl BufferEditor {
-    /// Opens the end of a path, with the cursor at its end.
-    pub(crate) fn open(parts: &[ProsePart]) -> Self {
-        let mut remaining_bytes = MAX_BUFFER_BYTES;
-        let fits = |part: &&ProsePart| {
-            let fits = part.content.len() <= remaining_bytes;
-            remaining_bytes = remaining_bytes.saturating_sub(part.content.len());
-            fits
-        };
-        let mut parts: Vec<ProsePart> = parts.iter().rev().take_while(fits).cloned().collect();
-        parts.reverse();
+    /// Opens the parts, with the cursor at their end.
+    pub(crate) fn open(parts: &[ProsePart], is_current: bool) -> Self {
         let mut marks = Vec::new();
         for (part, at) in parts.iter().zip(0..) {
             for (length, model) in &part.authorship {
@@ -72,7 +64,15 @@ impl BufferEditor {
             }
         }
         let text: String = parts.iter().map(|part| part.content.as_str()).collect();
-        Self { editor: Editor::new(text), parts, marks, saving_text: None, refused_text: None, awaits_version: false }
+        Self {
+            editor: Editor::new(text),
+            parts: parts.to_vec(),
+            marks,
+            saving_text: None,
+            refused_text: None,
+            awaits_version: false,
+            is_current,
+        }
     }
 
     /// Applies an edit and updates the origin of the changed bytes.
@@ -118,9 +118,8 @@ impl BufferEditor {
             }
         }
         let appended = now.pop().filter(|appended| !appended.is_empty());
-        let last = self.parts.last().map(|part| part.id);
         let edits = self.parts.iter().zip(now).filter(|(part, now)| part.content != *now);
-        BufferEdit { edits: edits.map(|(part, now)| (part.id, now)).collect(), appended: last.zip(appended) }
+        BufferEdit { edits: edits.map(|(part, now)| (part.id, now)).collect(), appended }
     }
 
     /// Returns whether the text differs from the stored one.
@@ -181,7 +180,7 @@ mod tests {
 
     fn buffer() -> BufferEditor {
         let parts = [part(1, "One day ", AuthorType::Human), part(2, "the sea answered.", AuthorType::Model)];
-        BufferEditor::open(&parts)
+        BufferEditor::open(&parts, true)
     }
 
     #[test]
@@ -210,7 +209,7 @@ mod tests {
         buffer.edit(|editor| editor.insert(" slept."));
         let edit = buffer.changes();
         assert_eq!(edit.edits, []);
-        assert_eq!(edit.appended.unwrap().1, " Ingrid slept.");
+        assert_eq!(edit.appended.unwrap(), " Ingrid slept.");
         assert!(buffer.is_changed());
     }
 

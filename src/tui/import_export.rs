@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, ErrorKind, Write},
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
@@ -12,13 +12,25 @@ use crate::{
     id::{NodeId, TreeId},
     interchange::{
         self, ImportOptions, Imported, InterchangeError,
-        export::{self, ExportFormat, ExportOptions, ExportReport, LeafChoice},
+        export::{self, ExportFormat, ExportOptions, ExportReport, LeafChoice, markdown},
+        jsonl,
     },
     ops::{Actor, OpsError},
+    store::Snapshot,
 };
 
 fn failure(path: &Path, error: impl std::fmt::Display) -> OpsError {
     OpsError::Invalid(format!("{}: {error}", path.display()))
+}
+
+/// Names of the formats besides [`ExportFormat::NAMES`]: the tree as `import` reads it, and the path as a text.
+const TEXT_FORMATS: [&str; 3] = ["jsonl", "markdown", "prose"];
+
+/// End of the conversation to write, with the selected versions.
+pub(super) struct PathEnd {
+    pub(super) tree: TreeId,
+    pub(super) node: NodeId,
+    pub(super) versions: Vec<NodeId>,
 }
 
 /// Time between two reports of progress.
@@ -81,26 +93,57 @@ impl Write for ExportBuffer<'_, '_> {
     }
 }
 
+fn write_format(
+    snapshot: &dyn Snapshot,
+    end: &PathEnd,
+    format: &str,
+    out: &mut dyn Write,
+) -> Result<ExportReport, InterchangeError> {
+    let options = ExportOptions::default().leaves(LeafChoice::One(end.node));
+    if let Some((_, format)) = ExportFormat::NAMES.iter().find(|(name, _)| *name == format) {
+        return export::write(snapshot, end.tree, *format, options, out);
+    }
+    let mut report = ExportReport::default();
+    if format == "jsonl" {
+        report.written = jsonl::export(snapshot, &[end.tree], out)?.nodes;
+        return Ok(report);
+    }
+    let mut nodes = snapshot.path_back(end.node, &end.versions, 0)?;
+    report.retain(&mut nodes, options);
+    let text = match format {
+        "markdown" => markdown::path(&nodes, &snapshot.agents()?),
+        "prose" => {
+            let tree = snapshot.tree(end.tree)?.ok_or_else(|| OpsError::missing("tree", end.tree))?;
+            markdown::prose(&nodes, tree.mode)
+        }
+        unknown => {
+            let names = TEXT_FORMATS.into_iter().chain(ExportFormat::NAMES.iter().map(|(name, _)| *name));
+            let names = names.collect::<Vec<_>>().join(", ");
+            return Err(InterchangeError::Format(format!("no format {unknown:?}; there are {names}")));
+        }
+    };
+    out.write_all(text.as_bytes())?;
+    Ok(report)
+}
+
 /// Writes the conversation that ends at a node, or its tree, into a new file.
 pub(super) fn export(
     actor: &Actor,
-    (tree, node): (TreeId, NodeId),
+    end: &PathEnd,
     format: &str,
     path: &Path,
     job: &mut FileJob<'_>,
 ) -> Result<ExportReport, OpsError> {
-    let Some((_, format)) = ExportFormat::NAMES.iter().find(|(name, _)| *name == format) else {
-        let names: Vec<&str> = ExportFormat::NAMES.iter().map(|(name, _)| *name).collect();
-        return Err(OpsError::Invalid(format!("no format {format:?}; there are {}", names.join(", "))));
-    };
     let snapshot = actor.loom().snapshot()?;
     let mut buffer = ExportBuffer { bytes: Vec::new(), job };
-    let options = ExportOptions::default().leaves(LeafChoice::One(node));
-    let report = export::write(&*snapshot, tree, *format, options, &mut buffer).map_err(|error| match error {
+    let report = write_format(&*snapshot, end, format, &mut buffer).map_err(|error| match error {
         InterchangeError::Io(error) => OpsError::Invalid(error.to_string()),
         error => OpsError::Invalid(error.to_string()),
     })?;
-    let file = File::create_new(path).map_err(|error| failure(path, error))?;
+    let file = File::create_new(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => failure(path, "the file already exists; nothing was written"),
+        _ => failure(path, error),
+    })?;
     let mut out = BufWriter::new(file);
     out.write_all(&buffer.bytes).and_then(|()| out.flush()).map_err(|error| failure(path, error))?;
     Ok(report)

@@ -1,5 +1,5 @@
 //! Key bindings as data. One table holds each action's keys, its name in a key map file and its help. The bindings, the
-//! `?` page, the file reader and the guide derive from it.
+//! `?` page, the file reader and the table of the reference derive from it.
 
 use std::collections::HashMap;
 
@@ -279,7 +279,7 @@ impl KeyMap {
         let mut taken: HashMap<Chord, String> = HashMap::new();
         for (name, keys) in wanted {
             let binding = KEYS.iter().find(|binding| binding.name == name);
-            let binding = binding.ok_or_else(|| format!("there is no action {name:?}; `?` and the guide list them"))?;
+            let binding = binding.ok_or_else(|| format!("there is no action {name:?}; the reference lists them"))?;
             let keys = match keys {
                 Keys::One(key) => vec![key],
                 Keys::Many(keys) => keys,
@@ -363,7 +363,7 @@ mod tests {
         assert!(map.names(KeyAction::Annotate).is_empty(), "its key was taken");
         assert_eq!(map.action(&key('p', KeyModifiers::NONE)), Some(KeyAction::Prune));
         for (text, said) in [
-            ("fly: x", "no action \"fly\""),
+            ("fly: x", "no action \"fly\"; the reference lists them"),
             ("parent: hyper-x", "no key"),
             ("parent: x\nchild: x", "both child and parent"),
             ("- a", "invalid type"),

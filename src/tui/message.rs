@@ -129,8 +129,8 @@ pub(crate) enum ScreenLookup {
     Diff(NodeId, NodeId),
     /// Number of visible descendants of a node.
     DescendantCount(NodeId),
-    /// Whole content of a node, to edit for this purpose.
-    Text(NodeId, InputPurpose),
+    /// Whole contents of nodes, with blank lines between them, to edit for this purpose.
+    Text(Vec<NodeId>, InputPurpose),
     Models,
     /// Node by an id that the user typed; a prefix is enough.
     Find(String),
@@ -154,7 +154,7 @@ pub(crate) enum LookupResult {
     Cost { tokens: u32, budget: u32, money: Option<String> },
     /// Number of descendants; `true` if counting stopped at the limit.
     DescendantCount(usize, bool),
-    /// Content of a node.
+    /// Contents of nodes.
     Text(String),
     /// Node that the id refers to.
     Node(NodeId),

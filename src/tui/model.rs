@@ -101,7 +101,9 @@ pub(crate) struct ScreenModel {
 
     pub(crate) count: usize,
     pub(crate) models: Vec<String>,
-    /// Default model reference, if configured.
+    /// Names of the configured models.
+    pub(crate) configured_models: Vec<String>,
+    /// Reference of the default model: the configured one, or the one that the first generation found.
     pub(crate) default_model: Option<String>,
     /// True if the collaborator gets the tools of the folder.
     pub(crate) tools: bool,
@@ -125,7 +127,7 @@ pub(crate) struct ScreenModel {
     pub(crate) submitted: Option<(usize, SubmittedText)>,
     /// Prose that could not be saved, and the node at which it is opened again instead of the stored text.
     pub(crate) unsaved_prose: Option<(NodeId, BufferEditor)>,
-    /// True if the newest message could not be saved and is in the history alone.
+    /// True if the newest message was not sent or could not be saved, and is in the history alone.
     pub(crate) has_unsent_message: bool,
     /// Node at which the input was opened.
     pub(crate) input_node: Option<NodeId>,
@@ -155,6 +157,7 @@ pub(crate) struct ModelInit {
     pub(crate) cursor: NodeId,
     pub(crate) versions: Vec<NodeId>,
     pub(crate) count: usize,
+    pub(crate) configured_models: Vec<String>,
     pub(crate) default_model: Option<String>,
     pub(crate) palette: Palette,
     pub(crate) highlighter: Highlighter,
@@ -195,6 +198,7 @@ impl ScreenModel {
             marked: Vec::new(),
             count: init.count.clamp(1, MAX_CONTINUATIONS),
             models: Vec::new(),
+            configured_models: init.configured_models,
             default_model: init.default_model,
             tools: false,
             approvals: VecDeque::new(),
@@ -399,6 +403,7 @@ mod tests {
             cursor: NodeId::from_bytes([3; 16]),
             versions: Vec::new(),
             count: 3,
+            configured_models: Vec::new(),
             default_model: None,
             palette: Palette::Plain,
             highlighter: Highlighter::new(reports),

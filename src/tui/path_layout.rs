@@ -25,6 +25,9 @@ use crate::{
     types::{Agent, AuthorType, EdgeKind, Mode, Node, Timestamp},
 };
 
+/// Bytes at the end of a path that are opened for editing, except that the last node is opened whole.
+const MAX_BUFFER_BYTES: usize = 48_000;
+
 /// Attached nodes of one kind shown under a node.
 const MAX_NOTES: u32 = 8;
 
@@ -210,15 +213,15 @@ pub(crate) fn sign(kind: AuthorType) -> &'static str {
     }
 }
 
-/// Parts of the end of a path for the buffer editor, with their authorship.
+/// Parts of the end of a path for the buffer editor, with their authorship: the last node and those that fit before it.
 pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Arc<Node>]) -> Result<Vec<ProsePart>> {
-    let mut remaining_bytes = buffer_editor::MAX_BUFFER_BYTES;
+    let mut remaining_bytes = MAX_BUFFER_BYTES;
     let mut parts = Vec::new();
     for node in path.iter().rev().filter(|node| node.purged_at.is_none()) {
-        if node.content.len() > remaining_bytes {
+        if node.content.len() > remaining_bytes && !parts.is_empty() {
             break;
         }
-        remaining_bytes -= node.content.len();
+        remaining_bytes = remaining_bytes.saturating_sub(node.content.len());
         let authorship = authorship::authorship(snapshot, node)?;
         let (id, content, author) = (node.id, node.content.clone(), node.author_type);
         parts.push(ProsePart { id, content, author, authorship });

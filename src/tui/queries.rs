@@ -21,7 +21,7 @@ use super::{
 use crate::{
     context,
     id::{NodeId, SessionId, TreeId},
-    ops::{Loom, Result},
+    ops::{Loom, Result, parts_to, selected_version},
     provider::Prices,
     recall,
     session::ModelResolver,
@@ -72,7 +72,7 @@ impl LookupContext {
             options: setup.context,
             resolver: Arc::clone(&setup.commands.models),
             prices: setup.prices.clone(),
-            model: model.models.first().or(setup.model.as_ref()).cloned(),
+            model: model.models.first().or(model.default_model.as_ref()).cloned(),
             models: setup.models.clone(),
             selected_models: model.models.clone(),
         }
@@ -98,7 +98,7 @@ pub(crate) fn run_lookup(
         ScreenLookup::Search(words, scope) => request.search(words, *scope),
         ScreenLookup::Diff(one, other) => request.diff(*one, *other),
         ScreenLookup::DescendantCount(node) => request.descendant_count(*node),
-        ScreenLookup::Text(node, _) => loom.node(*node).map(|node| LookupResult::Text(node.content)),
+        ScreenLookup::Text(nodes, _) => request.contents(nodes),
         ScreenLookup::Models => request.models(),
         ScreenLookup::Find(text) => loom.find_node(context.tree, text).map(|node| LookupResult::Node(node.id)),
     };
@@ -114,6 +114,15 @@ pub(crate) fn adjacent_branch(snapshot: &dyn Snapshot, node: &Node) -> Result<Op
         None => snapshot.continuations(parent, SiblingCursor::After(node.seq), 1)?.pop(),
     };
     Ok(found.map(|node| node.id))
+}
+
+/// Returns the version that a path through the selected versions has at the place of `node`: `node` itself if it is on
+/// that path, as the first half of a split is.
+pub(crate) fn current_version(snapshot: &dyn Snapshot, node: &Node, selected: &[NodeId]) -> Result<Node> {
+    let current = selected_version(snapshot, &snapshot.original(node)?, selected)?;
+    let mut parts = if current.id == node.id { Vec::new() } else { parts_to(snapshot, &current, selected)? };
+    let part = parts.iter().position(|part| part.id == node.id);
+    Ok(part.map_or(current, |at| parts.swap_remove(at)))
 }
 
 /// Wraps a text as a page, without interpreting Markdown.
@@ -174,6 +183,12 @@ impl LookupRequest<'_> {
         spans.push(Span::raw(words[end..].to_owned()));
         let words = format!("{} {before} {}", node.local, text::truncate(&node.content, 400));
         ListItem { line: Line::from(spans), detail: Vec::new(), words, action }
+    }
+
+    /// Joins the contents of nodes as `loom merge` does.
+    fn contents(&self, nodes: &[NodeId]) -> Result<LookupResult> {
+        let contents = nodes.iter().map(|node| Ok(self.loom.node(*node)?.content)).collect::<Result<Vec<_>>>()?;
+        Ok(LookupResult::Text(contents.join("\n\n")))
     }
 
     fn title(&self, snapshot: &dyn Snapshot, tree: TreeId) -> String {

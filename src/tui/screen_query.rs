@@ -13,6 +13,7 @@ use super::{
     highlight::{HighlightBudget, Highlighter},
     path_cache::PathCache,
     path_layout::{self, PathLayout},
+    queries::current_version,
     text,
     theme::Palette,
     write_thread::change_line,
@@ -108,6 +109,8 @@ pub(crate) struct ScreenData {
     pub(crate) node: Node,
     /// Original node of the cursor's version.
     pub(crate) place: NodeId,
+    /// Version that a path through the selected versions has at that place.
+    pub(crate) current: NodeId,
     pub(crate) window: OutlineWindow,
     pub(crate) blocks: Vec<PathBlock>,
     /// Editable end of a buffer tree's text; empty in other trees.
@@ -132,6 +135,15 @@ pub(crate) struct ScreenData {
     /// Selected versions after the steps.
     pub(crate) versions: Vec<NodeId>,
     pub(crate) pins: Vec<NodeId>,
+}
+
+impl ScreenData {
+    /// Node that the editable text begins with, if it leaves out earlier text.
+    pub(crate) fn first_open_node(&self) -> Option<&Node> {
+        let first = self.parts.first()?.id;
+        let readable = self.path.iter().find(|node| node.purged_at.is_none()).filter(|node| node.id != first);
+        readable.and_then(|_| self.path.iter().find(|node| node.id == first)).map(Arc::as_ref)
+    }
 }
 
 /// Traces of the steps of one query, so that fast and slow typing lead to the same state.
@@ -231,6 +243,7 @@ pub(crate) fn load_screen(loom: &Loom, query: &ScreenQuery, path_cache: &mut Pat
         foreign_change,
         branch: branch_index(snapshot, &at)?,
         place,
+        current: current_version(snapshot, &at, &query.versions)?.id,
         blocks,
         parts,
         window,

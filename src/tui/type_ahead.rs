@@ -130,8 +130,8 @@ impl ScreenModel {
                 QueuedInput::Key(key) => list.awaits.is_some() && selects(key),
                 QueuedInput::Paste(_) | QueuedInput::Action(_) => false,
             },
-            // Another version of the cursor's node is being loaded.
-            ScreenMode::Buffer(buffer) => buffer.awaits_version,
+            // The text is about to be replaced by the saved one, or by another version.
+            ScreenMode::Buffer(buffer) => buffer.awaits_version || buffer.saving_text.is_some(),
             _ => false,
         }
     }

@@ -1,8 +1,10 @@
 //! Write thread: executes write requests in order and reports each once it is committed.
 
+mod buffer;
 mod sessions;
 
 use std::{
+    collections::HashSet,
     path::Path,
     sync::{Arc, atomic::AtomicBool, mpsc},
     thread,
@@ -10,8 +12,7 @@ use std::{
 
 use super::{
     ScreenSetup,
-    buffer_editor::BufferEdit,
-    import_export::{self, FileJob},
+    import_export::{self, FileJob, PathEnd},
     message::{BackgroundEvent, BackgroundReport, Responder, WriteRequest, WriteResult},
     queries, text,
 };
@@ -37,7 +38,8 @@ pub(crate) fn start(
 ) -> std::io::Result<(mpsc::Sender<WriteRequest>, thread::JoinHandle<()>)> {
     let (sender, requests) = mpsc::channel();
     let (tree, session) = (setup.tree, setup.session);
-    let mut writer = WriteThread { setup, tree, session, reports: reports.clone(), cancel_file };
+    let mut writer =
+        WriteThread { setup, tree, session, reports: reports.clone(), cancel_file, reported_versions: HashSet::new() };
     let thread = thread::Builder::new().name("loomtree-write".to_owned()).spawn(move || {
         for request in requests {
             if let WriteRequest::ShowCursor(node) = request {
@@ -73,6 +75,8 @@ struct WriteThread {
     reports: ReportSender,
     /// True if the running import or export is to end.
     cancel_file: Arc<AtomicBool>,
+    /// Versions of other windows that a refused save has reported: the next save adds a version beside them.
+    reported_versions: HashSet<NodeId>,
 }
 
 impl NodeResolver for WriteThread {
@@ -187,8 +191,9 @@ impl WriteThread {
         };
         let change = commit(&actor, command, self)?;
         let added = change.added.as_ref().map(|node| node.id);
+        let is_version = change.added.as_ref().is_some_and(|node| node.kind == EdgeKind::Version);
         let (message, position) = match tool {
-            Tool::Edit if self.setup.loom.tree(self.tree)?.mode == Mode::Buffer => ("saved as a version", added),
+            Tool::Edit if is_version => ("saved as a version", added),
             Tool::Edit => ("saved as a branch beside the original", added),
             Tool::Annotate => ("note added", None),
             Tool::Bookmark => ("bookmarked", None),
@@ -243,7 +248,8 @@ impl WriteThread {
         let actor = self.setup.loom.actor(&self.setup.agent);
         let report = self.file_report();
         let mut job = FileJob::new(&report, &self.cancel_file);
-        let written = import_export::export(&actor, (self.tree, node), format, path, &mut job)?;
+        let end = PathEnd { tree: self.tree, node, versions: self.versions()?.unwrap_or_default() };
+        let written = import_export::export(&actor, &end, format, path, &mut job)?;
         let left_out: u64 = written.left_out.values().sum();
         let message = format!("wrote {}; left out: {left_out}", path.display());
         Ok(WriteResult { message, ..WriteResult::default() })
@@ -262,37 +268,6 @@ impl WriteThread {
             actor.choose_version(session, node)?;
         }
         Ok(WriteResult { versions: self.versions()?, ..WriteResult::default() })
-    }
-
-    /// Saves an edited path: each changed node as a version, appended text as a new node.
-    fn save_buffer(&mut self, at: NodeId, edit: &BufferEdit) -> Result<WriteResult> {
-        require_parent(&self.setup.loom.node(at)?, EdgeKind::Continuation)?;
-        let actor = self.actor_at(at)?;
-        actor.edit_path(at, &edit.edits, edit.appended.as_ref().map(|(_, words)| words.as_str()))?;
-        let position =
-            self.session.map(|session| self.setup.loom.session(session)).transpose()?.and_then(|s| s.position);
-        let count = edit.edits.len() + usize::from(edit.appended.is_some());
-        let what = if count == 1 { "saved".to_owned() } else { format!("saved, {count} nodes") };
-        Ok(WriteResult { position, versions: self.versions()?, ..undoable(&what) })
-    }
-
-    fn cycle_version(&mut self, at: NodeId, node: NodeId, forward: bool) -> Result<WriteResult> {
-        let versions = self.setup.loom.snapshot()?.versions(node)?;
-        let index = versions.iter().position(|version| version.id == node).unwrap_or(0);
-        let next = if forward { versions.get(index + 1) } else { index.checked_sub(1).and_then(|at| versions.get(at)) };
-        let Some(next) = next else {
-            return Ok(WriteResult {
-                message: "no other version in this direction".to_owned(),
-                ..WriteResult::default()
-            });
-        };
-        let actor = self.actor_at(at)?;
-        if let Some(session) = actor.session() {
-            actor.choose_version(session, next.id)?;
-        }
-        let position = if at == node { next.id } else { at };
-        let message = format!("version {} of {}", if forward { index + 2 } else { index }, versions.len());
-        Ok(WriteResult { message, position: Some(position), versions: self.versions()?, ..WriteResult::default() })
     }
 
     fn apply_undo(

@@ -531,6 +531,8 @@ fn a_text_is_kept_if_the_users_editor_fails() {
     window.keys("\x1b");
     window.shows("not sent");
     window.keys("q");
+    window.shows("A text is not saved");
+    window.keys("y");
     assert_eq!(window.ends(), 0);
 }
 

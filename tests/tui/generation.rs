@@ -5,10 +5,11 @@ use std::time::Duration;
 use loomtree::{
     provider::{Finish, FinishReason, ProviderError, ScriptedEnd, ScriptedReply, StreamError},
     store::ChildFilter,
+    tui::ScreenSetup,
     types::{AuthorType, EdgeKind},
 };
 
-use crate::harness::Harness;
+use crate::{harness::Harness, play::Play};
 
 fn three() -> Harness {
     Harness::with_replies(["First way.", "Second way.", "Third way."].map(ScriptedReply::words))
@@ -46,6 +47,15 @@ fn digits_set_the_count_and_models_are_selected() {
     harness.shows("Alone.").shows("· depth 2");
     harness.keys("m down enter enter esc");
     harness.shows("without fast").keys("n").type_text("12").press("enter").shows("a number from 1 to 9");
+}
+
+#[test]
+fn the_model_that_was_found_is_named() {
+    let replies = [ScriptedReply::words("Alone.")];
+    let unset = |setup: &mut ScreenSetup| setup.model = None;
+    let mut harness = Harness::with_setup(Play::new(), |play| play.marie, (80, 24), replies, unset);
+    harness.lacks("test:scripted").keys("1 space").shows("Alone.").shows("test:scripted ×1");
+    harness.press("m").shows("  test:scripted");
 }
 
 #[test]

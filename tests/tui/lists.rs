@@ -133,8 +133,17 @@ fn texts_are_edited_split_and_merged() {
     harness.shows("split in two").shows("≡2");
     let mut harness = Harness::new();
     harness.keys("l x j x h M");
-    harness.type_text("Both at once.").press("ctrl-s");
+    // The input begins with the texts of the sources.
+    harness.type_text(" Both at once.").press("ctrl-s");
     harness.shows("Both at once.").shows("merged");
+    let merged = harness.cursor();
+    let merged = harness.play.loom.find_node(harness.play.tree, &merged).unwrap();
+    let sources = [harness.play.trauma, harness.play.tired, harness.play.marie];
+    let sources = sources.map(|source| harness.play.loom.node(source).unwrap().content).join("\n\n");
+    assert_eq!(merged.content, format!("{sources} Both at once."));
+    harness.keys("h x l M ctrl-home ctrl-k").keys(&"ctrl-k ".repeat(20)).press("ctrl-s").shows("the text is empty");
+    // The edit of a root is a version in a dialogue too.
+    harness.keys("0 e").type_text(" Who?").press("ctrl-s").shows("saved as a version");
 }
 
 #[test]
@@ -150,6 +159,7 @@ fn trees_are_created_titled_and_switched() {
     harness.press("t").shows("─ trees ─").shows("The second").lacks("waits for");
     harness.press("down").shows("Marie waits for a[2J ferry.").press("esc");
     harness.press(":").type_text("fly").press("enter").shows("there is no :fly").shows(":chat TEXT");
+    harness.shows(":session new|name|end|reset  begin, name");
 }
 
 #[test]
@@ -211,6 +221,17 @@ fn unsaved_text_is_restored() {
         .press("ctrl-s");
     harness.shows("Another reading: she is only tired. Or not").shows(" so.");
     harness.press("a").type_text("half a no").press("ctrl-c").press("a").shows("✎ half a no").press("esc");
+}
+
+#[test]
+fn quitting_asks_about_a_message_that_was_not_sent() {
+    let mut harness = Harness::new();
+    harness.press("i").type_text("Half a sen").press("esc").press("q").shows("A text is not saved. Quit").press("esc");
+    harness.press("i").type_text("Another").keys("ctrl-c ctrl-c").shows("A text is not saved. Quit").press("esc");
+    harness.press("i").press("up").type_text(" way.").press("enter").shows("Another way.");
+    // A line of the history that was only looked at is no unsent message.
+    harness.keys("i up esc q");
+    assert!(harness.app.has_ended());
 }
 
 #[test]
@@ -351,6 +372,9 @@ fn colon_commands_work() {
     harness.press(":").type_text(&format!("go {}", &nine[..4])).press("enter").shows("· depth 4");
     harness.press(":").type_text("bookmark here").press("enter").shows("★ here");
     harness.press(":").type_text("model fast").press("enter").shows("fast ×3");
+    harness.press(":").type_text("model nope").press("enter").shows("unknown model nope").shows("fast ×3");
+    harness.press("m").type_text("nope").press("enter").press("esc").shows("unknown model nope").shows("fast ×3");
+    harness.press(":").type_text("model ollama:nope").press("enter").shows("2 models ×3");
     harness.press(":").type_text("go nowhere").press("enter").shows("nowhere");
     harness.press(":").type_text("title").press("enter").shows(":title needs an argument");
     harness.press(":").type_text("help").press("enter").shows("─ keys ─").press("esc");
@@ -401,8 +425,15 @@ fn files_are_imported_and_exported_by_name() {
     let out = folder.path().join("talk.jsonl");
     harness.press(":").type_text(&format!("export openai-chat {}", out.display())).press("enter").shows("wrote");
     assert!(std::fs::read_to_string(&out).unwrap().starts_with("{\"messages\":["));
-    harness.press(":").type_text(&format!("export openai-chat {}", out.display())).press("enter").shows("exists");
-    harness.press(":").type_text("export bird x").press("enter").shows("no format");
+    harness.press(":").type_text(&format!("export openai-chat {}", out.display())).press("enter");
+    harness.shows("already exists; nothing was written");
+    for (format, begins) in [("markdown", "### owner · "), ("prose", "Who is Marie?"), ("jsonl", "{")] {
+        let out = folder.path().join(format);
+        harness.press(":").type_text(&format!("export {format} {}", out.display())).press("enter").shows("wrote");
+        let text = std::fs::read_to_string(&out).unwrap();
+        assert!(text.starts_with(begins) && text.contains("reluctance"), "{text}");
+    }
+    harness.press(":").type_text("export bird x").press("enter").shows("no format").shows("markdown");
     harness.press(":").type_text("import").press("enter").shows(":import FILE");
     let chats = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import/open-webui/chats.json");
     harness.press(":").type_text(&format!("import {chats}")).press("enter").shows("4 messages");

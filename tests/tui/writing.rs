@@ -1,6 +1,11 @@
 //! Buffer trees: one editable text whose edits become versions.
 
-use loomtree::{provider::ScriptedReply, store::PurgeTarget, types::Mode};
+use loomtree::{
+    ops::NodeDraft,
+    provider::ScriptedReply,
+    store::PurgeTarget,
+    types::{Mode, Parent},
+};
 
 use crate::{harness::Harness, play::Play};
 
@@ -10,7 +15,7 @@ fn edits_of_the_text_become_versions() {
     harness.press("e");
     harness.shows("ctrl-s saves");
     harness.press("ctrl-home").type_text("So: ").shows("not saved").press("ctrl-s");
-    harness.shows("So: Who is Marie?").lacks("not saved");
+    harness.shows("So: Who is Marie?").lacks("not saved").shows("saved · esc, then u undoes it");
     harness.press("esc");
     let root = harness.play.loom.node(harness.play.root).unwrap();
     assert_eq!((root.content.as_str(), root.state.versions), ("Who is Marie?", 1));
@@ -153,4 +158,74 @@ fn prose_whose_save_fails_stays() {
     harness.press("ctrl-s").shows("She waits.").shows("not saved");
     harness.press("esc").shows("opens the text again").lacks("She waits.");
     harness.press("e").shows("She waits.");
+}
+
+#[test]
+fn a_long_last_node_opens_whole() {
+    let play = Play::of(Mode::Buffer);
+    let long =
+        play.owner.append(Parent::Node(play.marie), NodeDraft::text("word ".repeat(10_000))).unwrap().nodes[0].id;
+    let mut harness = Harness::at(play, |_| long, 100, 24, []);
+    let first = harness.play.id(long);
+    harness.press("e").shows("word word").shows(&format!("the text opens at {first}"));
+    harness.type_text("The end.").press("ctrl-s").shows("The end.").lacks("not saved");
+    harness.type_text(" Really.").press("esc").shows("The end. Really.");
+    let versions = harness.play.loom.snapshot().unwrap().versions(long).unwrap();
+    assert_eq!(versions.len(), 3);
+    assert!(versions[2].content.starts_with("word word") && versions[2].content.ends_with("word The end. Really."));
+}
+
+#[test]
+fn text_after_purged_nodes_is_saved() {
+    let play = Play::of(Mode::Buffer);
+    play.owner.purge(PurgeTarget::Node(play.root)).unwrap();
+    let mut harness = Harness::at(play, |play| play.root, 80, 24, []);
+    harness.press("e").type_text("It began again.").press("esc").shows("It began again.").shows("· depth 1");
+}
+
+#[test]
+fn keys_typed_during_a_save_edit_the_saved_text() {
+    let mut harness = Harness::buffer_tree();
+    harness.press("e").type_text(" And so");
+    harness.send("ctrl-s").type_queued(" she stayed.").send("esc");
+    harness.settle();
+    harness.shows("And so she stayed.").shows("· depth 2").shows("≡2");
+    let marie = harness.play.loom.node(harness.play.marie).unwrap();
+    assert_eq!(marie.state.continuations, 3, "the text was appended once");
+}
+
+#[test]
+fn a_newer_version_of_another_window_is_reported_before_a_save() {
+    let mut harness = Harness::buffer_tree();
+    let root = harness.play.root;
+    let other = harness.play.scene.owner();
+    harness.press("e").press("ctrl-home").type_text("So: ");
+    other.edit(root, "Who is she?").unwrap();
+    harness.settle();
+    let versions = |harness: &Harness| harness.play.loom.snapshot().unwrap().versions(root).unwrap();
+    harness.press("ctrl-s").shows("saved by another window").shows("So: Who is Marie?").shows("not saved");
+    assert_eq!(versions(&harness).len(), 2);
+    // Left, the text is not saved and not lost.
+    harness.press("esc").shows("opens the text again").press("e").shows("So: Who is Marie?");
+    harness.press("ctrl-s").shows("So: Who is Marie?").lacks("not saved");
+    let saved: Vec<String> = versions(&harness).into_iter().map(|node| node.content).collect();
+    assert_eq!(saved, ["Who is Marie?", "Who is she?", "So: Who is Marie?"]);
+}
+
+#[test]
+fn an_unchanged_text_follows_the_current_version() {
+    let mut harness = Harness::buffer_tree();
+    let marie = harness.play.marie;
+    let other = harness.play.scene.owner();
+    harness.press("e");
+    other.edit(marie, "She was not there.").unwrap();
+    harness.wait_for("She was not there.").settle();
+    harness.press("ctrl-end").type_text(" Not yet.").press("esc").shows("She was not there. Not yet.");
+    let versions = harness.play.loom.snapshot().unwrap().versions(marie).unwrap();
+    assert_eq!(versions.last().unwrap().content, "She was not there. Not yet.");
+    // An older version that the user goes to stays.
+    harness.press("<").press("e").shows("She was not there.").lacks("Not yet.");
+    other.bookmark(harness.play.root, "here").unwrap();
+    harness.wait_for("★").settle();
+    harness.lacks("Not yet.");
 }

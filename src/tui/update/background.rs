@@ -74,7 +74,7 @@ fn on_screen_loaded(
                 }
                 let chosen = (screen.versions != model.versions).then_some(screen.node.id);
                 model.apply_screen(screen);
-                buffer_keys::refresh(model);
+                version_effects.extend(buffer_keys::refresh(model));
                 if let Some(version) = chosen {
                     version_effects.push(ScreenEffect::Write(WriteRequest::ChooseVersion(version)));
                 }
@@ -83,7 +83,7 @@ fn on_screen_loaded(
         Err(error) => {
             model.steps.clear();
             if let ScreenMode::Buffer(buffer) = &mut model.mode {
-                buffer.awaits_version = false;
+                (buffer.awaits_version, buffer.saving_text) = (false, None);
             }
             model.notify_error(error);
         }
@@ -210,7 +210,12 @@ pub(super) fn apply_write_result(model: &mut ScreenModel, done: Result<WriteResu
     };
     if !result.message.is_empty() {
         let undo = model.keys.hint(crate::tui::keys::KeyAction::Undo).to_owned();
-        let hint = if result.undoable { format!(" · {undo} undoes it") } else { String::new() };
+        let hint = match &model.mode {
+            _ if !result.undoable => String::new(),
+            // There the key inserts a letter.
+            ScreenMode::Buffer(_) => format!(" · esc, then {undo} undoes it"),
+            _ => format!(" · {undo} undoes it"),
+        };
         model.notify(format!("{}{hint}", result.message));
     }
     if let Some(session) = result.session {

@@ -8,6 +8,7 @@ use crate::tui::{
     keys::KeyAction,
     message::{ScreenEffect, WriteRequest},
     model::{ScreenMode, ScreenModel, SubmittedText},
+    screen_query::ScreenData,
 };
 
 /// Opens the text of the path for editing.
@@ -15,9 +16,17 @@ pub(super) fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some(screen) = &model.screen else { return Vec::new() };
     // What could not be saved is opened where it was written.
     let unsaved = model.unsaved_prose.take_if(|(at, _)| *at == model.cursor).map(|(_, buffer)| buffer);
-    model.mode = ScreenMode::Buffer(unsaved.unwrap_or_else(|| BufferEditor::open(&screen.parts)));
+    let cut = screen.first_open_node().map(|node| node.local.to_string());
+    model.mode = ScreenMode::Buffer(unsaved.unwrap_or_else(|| editor_of(screen)));
     model.scroll = 0;
+    if let Some(first) = cut {
+        model.notify(format!("the text opens at {first}; the text before it is too long to be edited with it"));
+    }
     Vec::new()
+}
+
+fn editor_of(screen: &ScreenData) -> BufferEditor {
+    BufferEditor::open(&screen.parts, screen.current == screen.node.id)
 }
 
 pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
@@ -62,17 +71,19 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
     }
 }
 
-/// Saves changes and closes the editor, which opens again if that fails. A text whose save has failed before is kept.
+/// Saves changes and closes the editor, which opens again if that fails. A text whose save has failed before, or that has
+/// no change to save, is kept.
 pub(super) fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let is_refused = matches!(&model.mode, ScreenMode::Buffer(buffer)
         if buffer.is_changed() && buffer.refused_text.as_deref() == Some(buffer.editor.text()));
     let mut effects = if is_refused { Vec::new() } else { save(model) };
     let ScreenMode::Buffer(buffer) = std::mem::take(&mut model.mode) else { return Vec::new() };
-    if is_refused {
+    if buffer.saving_text.is_some() {
+        // Its save is the last write: the one of these effects, or one that ctrl-s has begun.
+        model.submitted = Some((model.pending_writes + effects.len(), SubmittedText::Buffer(buffer)));
+    } else if buffer.is_changed() {
         model.unsaved_prose = Some((model.cursor, buffer));
         model.notify("not saved; e opens the text again here");
-    } else if !effects.is_empty() {
-        model.submitted = Some((model.pending_writes + 1, SubmittedText::Buffer(buffer)));
     }
     effects.extend(model.load_screen());
     effects
@@ -90,22 +101,29 @@ fn save(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let at = model.cursor;
     let ScreenMode::Buffer(buffer) = &mut model.mode else { return Vec::new() };
     let edit = buffer.changes();
-    if edit.edits.is_empty() && edit.appended.is_none() {
+    if buffer.saving_text.is_some() || edit.edits.is_empty() && edit.appended.is_none() {
         return Vec::new();
     }
     buffer.saving_text = Some(buffer.editor.text().to_owned());
     write(WriteRequest::SaveBuffer(at, edit))
 }
 
-/// Shows newly loaded text unless that would lose changes.
-pub(super) fn refresh(model: &mut ScreenModel) {
-    let Some(screen) = &model.screen else { return };
-    if let ScreenMode::Buffer(buffer) = &mut model.mode
-        && model.pending_writes == 0
-        && (!buffer.is_changed() || buffer.saving_text.as_deref() == Some(buffer.editor.text()))
-    {
-        let at = buffer.editor.cursor();
-        *buffer = BufferEditor::open(&screen.parts);
-        buffer.editor.set_cursor(at);
+/// Shows newly loaded text unless that would lose changes. If the last node has another current version, moves to it.
+pub(super) fn refresh(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    let Some(screen) = &model.screen else { return Vec::new() };
+    let ScreenMode::Buffer(buffer) = &mut model.mode else { return Vec::new() };
+    let is_kept = buffer.is_changed() && buffer.saving_text.as_deref() != Some(buffer.editor.text());
+    if model.pending_writes > 0 || is_kept {
+        return Vec::new();
     }
+    let (was_current, before) = (buffer.is_current, std::mem::replace(buffer, editor_of(screen)));
+    // Earlier nodes that no longer fit are cut off.
+    let cut = before.editor.text().strip_suffix(buffer.editor.text()).map_or(0, str::len);
+    buffer.editor.set_cursor(before.editor.cursor().saturating_sub(cut));
+    if was_current && !buffer.is_current {
+        buffer.awaits_version = true;
+        let current = screen.current;
+        return model.go_to(current);
+    }
+    Vec::new()
 }

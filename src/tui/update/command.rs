@@ -19,7 +19,7 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("session new|name|end|reset", "begin, name, end or reset the conversation with the agent"),
     ("model NAME", "add a model to the selection, or remove it"),
     ("import FILE", "import conversations from a file and open the first tree"),
-    ("export FORMAT FILE", "write this conversation to a new file: openai-chat, sharegpt, html, mermaid and others"),
+    ("export FORMAT FILE", "write this conversation to a new file: markdown, prose, openai-chat, html and others"),
     ("go ID", "go to a node by its id"),
     ("log", "list the changes of this tree; enter offers to undo an agent's last change"),
     ("tools", "turn the tools for this folder on or off; changes need your approval"),
@@ -124,13 +124,12 @@ fn all(model: &ScreenModel) -> Vec<crate::tui::message::ListItem> {
     };
     use ratatui::text::{Line, Span};
     let names = KEYS.iter().map(|binding| (binding.name, binding.help));
-    COMMANDS
-        .iter()
-        .copied()
-        .chain(names)
+    let all: Vec<_> = COMMANDS.iter().copied().chain(names).collect();
+    let width = all.iter().map(|(usage, _)| usage.len()).max().unwrap_or(0) + 2;
+    all.into_iter()
         .map(|(usage, help)| ListItem {
             line: Line::from(vec![
-                Span::styled(format!(":{usage:<24}"), model.palette.style(ColorRole::Id)),
+                Span::styled(format!(":{usage:<width$}"), model.palette.style(ColorRole::Id)),
                 Span::raw(help),
             ]),
             detail: Vec::new(),

@@ -5,6 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use super::{command_jobs, write};
 use crate::{
     id::NodeId,
+    provider::known_providers,
     tui::{
         keys::KeyAction,
         message::{GenerationEvent, GenerationJob, ScreenEffect, WriteRequest},
@@ -42,12 +43,22 @@ pub(super) fn start(model: &mut ScreenModel, from: NodeId, turn: bool) -> Vec<Sc
     vec![ScreenEffect::Generate(job)]
 }
 
+/// Returns whether a reference may name a model, without a request to a server.
+fn may_name_model(model: &ScreenModel, reference: &str) -> bool {
+    let provider = reference.split_once(':').map_or(reference, |(provider, _)| provider);
+    model.configured_models.iter().chain(&model.default_model).any(|known| known == reference)
+        || ["http", "https", "local", "scripted"].contains(&provider)
+        || known_providers().any(|known| known == provider)
+}
+
 /// Adds a model to the selection, or removes it.
 pub(super) fn toggle_model(model: &mut ScreenModel, reference: &str) {
     if let Some(at) = model.models.iter().position(|name| name == reference) {
         model.models.remove(at);
         model.notify(format!("without {reference}"));
-    } else if !reference.is_empty() {
+    } else if !may_name_model(model, reference) {
+        model.notify_error(format!("unknown model {reference}: write provider:model, a URL or a configured name"));
+    } else {
         model.models.push(reference.to_owned());
         model.notify(format!("with {}", model.models.join(", ")));
     }
@@ -166,6 +177,11 @@ pub(super) fn on_event(model: &mut ScreenModel, number: u64, event: GenerationEv
     let columns = &mut generation_panel.columns;
     match event {
         GenerationEvent::Started(models) => {
+            // A command job, with no continuations of its own, names its columns by their lines.
+            let is_default = !turn && generation_panel.job.models.is_empty() && generation_panel.job.n > 0;
+            if is_default && model.default_model.is_none() {
+                model.default_model = models.first().cloned();
+            }
             columns.extend(models.into_iter().map(|model| GenerationColumn { model, ..GenerationColumn::default() }));
         }
         GenerationEvent::Text(index, text) => {

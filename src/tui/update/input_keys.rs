@@ -106,6 +106,8 @@ pub(super) fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
         match text_input.purpose {
             _ if text.trim().is_empty() || text == text_input.initial => {}
             InputPurpose::Append => {
+                // The user may only have looked at a line of the history.
+                model.has_unsent_message |= !model.history.iter().any(|line| line == text);
                 model.record_history(text);
                 model.notify("not sent; ↑ in the input brings it back");
             }
@@ -147,11 +149,13 @@ pub(super) fn reopen(model: &mut ScreenModel, text: SubmittedText) {
     model.type_ahead.clear();
     let is_free = matches!(model.mode, ScreenMode::Tree);
     match text {
-        SubmittedText::Buffer(mut buffer) if is_free => {
+        SubmittedText::Buffer(mut buffer) => {
             buffer_keys::refuse(&mut buffer);
-            model.mode = ScreenMode::Buffer(buffer);
+            match is_free {
+                true => model.mode = ScreenMode::Buffer(buffer),
+                false => model.unsaved_prose = Some((model.cursor, buffer)),
+            }
         }
-        SubmittedText::Buffer(buffer) => model.unsaved_prose = Some((model.cursor, buffer)),
         SubmittedText::Input(mut text_input) => {
             // Leaving it unchanged keeps it.
             text_input.initial = String::new();
@@ -178,6 +182,9 @@ pub(super) fn reopen(model: &mut ScreenModel, text: SubmittedText) {
 
 fn perform(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: usize) -> Vec<ScreenEffect> {
     if text.trim().is_empty() && purpose.tool() != Some(Tool::Bookmark) {
+        if purpose.tool().is_some() {
+            model.notify("the text is empty; nothing was saved");
+        }
         return Vec::new();
     }
     match purpose {

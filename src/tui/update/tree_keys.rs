@@ -80,11 +80,12 @@ pub(super) fn act(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffec
             input_keys::open(model, note, "")
         }
         KeyAction::Edit => {
-            vec![ScreenEffect::Query(ScreenLookup::Text(model.cursor, edit(model.cursor)))]
+            vec![ScreenEffect::Query(ScreenLookup::Text(vec![model.cursor], edit(model.cursor)))]
         }
         KeyAction::Split => {
             let place = |node| Command::Split { node, at: None, after: None };
-            vec![ScreenEffect::Query(ScreenLookup::Text(model.cursor, InputPurpose::change(model.cursor, place)))]
+            let purpose = InputPurpose::change(model.cursor, place);
+            vec![ScreenEffect::Query(ScreenLookup::Text(vec![model.cursor], purpose))]
         }
         KeyAction::EditOutside => match model.node() {
             Some(node) => vec![ScreenEffect::OpenEditor(node.content.clone(), edit(node.id))],
@@ -264,8 +265,9 @@ fn merge(model: &mut ScreenModel) -> Vec<ScreenEffect> {
         model.notify_error("mark another node with x first; a merge needs two or more");
         return Vec::new();
     }
-    let command = Command::Merge { nodes: nodes.into_iter().map(NodeRef::from).collect(), content: String::new() };
-    input_keys::open(model, InputPurpose::Change(model.cursor, Box::new(command)), "")
+    let sources = nodes.iter().copied().map(NodeRef::from).collect();
+    let command = Command::Merge { nodes: sources, content: String::new() };
+    vec![ScreenEffect::Query(ScreenLookup::Text(nodes, InputPurpose::Change(model.cursor, Box::new(command))))]
 }
 
 fn copy_or_move(model: &mut ScreenModel, moves: bool) -> Vec<ScreenEffect> {
