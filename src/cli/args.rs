@@ -11,7 +11,7 @@ Ids: nodes have short ids such as a7x2kq; a unique prefix or a full ULID works t
 `.` is your position, `..` the node before it, `/` the root; so are `here`, `parent` and `root`.
 
 Exit codes:
-0    success
+  0    success
   1    the command failed: not found, a conflict, a model's error
   2    an error in the command line or the configuration
   3    the database cannot be opened, is locked or is damaged

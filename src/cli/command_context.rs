@@ -18,7 +18,9 @@ use loomtree::{
         Approval, recover,
         system::{SystemClock, os_ids},
     },
-    store::{Location, OpenOptions, Receipt, SessionFilter, Store, StoreError, TreeFilter, migration_copies},
+    store::{
+        LocalIdLookup, Location, OpenOptions, Receipt, SessionFilter, Store, StoreError, TreeFilter, migration_copies,
+    },
     tools::Tool,
     types::{Agent, Node, Op, Session, SessionPatch, Timestamp, Tree},
 };
@@ -29,11 +31,15 @@ use super::{
     config::{self, Config},
     delegation, env,
     error::{CliError, ErrorCandidate, Result},
-    output::CliOutput,
+    output::{CliOutput, ID, paint},
     paths,
-    sanitize::one_line,
+    sanitize::{cut, one_line},
+    show::short,
     terminal_lock::TerminalLock,
 };
+
+/// Maximum number of trees in which an id is looked up that the current tree does not have.
+const MAX_SEARCHED_TREES: u32 = 20;
 
 /// The open store with everything that commands share.
 pub(crate) struct CommandContext<'a> {
@@ -204,7 +210,21 @@ impl<'a> CommandContext<'a> {
 
     /// Returns the tree named by `--tree`, if the option was given.
     pub(crate) fn named_tree(&self) -> Result<Option<Tree>> {
-        Ok(self.tree.as_deref().map(|text| self.loom.find_tree(text)).transpose()?)
+        self.tree.as_deref().map(|text| self.find_tree(text)).transpose()
+    }
+
+    /// Finds a tree as [`Loom::find_tree`] does. The error for an unknown tree names the newest ones with their ids.
+    pub(crate) fn find_tree(&self, text: &str) -> Result<Tree> {
+        self.loom.find_tree(text).map_err(|error| match error {
+            OpsError::NotFound { .. } => {
+                let trees = self.loom.snapshot().and_then(|s| Ok(s.trees(TreeFilter { archived: true, limit: 3 })?));
+                let name = |tree: &Tree| format!("{} ({})", short(tree.id), cut(&tree.title, 40));
+                let names: Vec<String> = trees.unwrap_or_default().iter().map(name).collect();
+                let hint = (!names.is_empty()).then(|| format!("there are: {}", names.join(", ")));
+                CliError::NotFound { message: error.to_string(), hint }
+            }
+            other => other.into(),
+        })
     }
 
     /// Returns the agent's newest active session in this workspace, of `tree` or of any tree.
@@ -222,14 +242,30 @@ impl<'a> CommandContext<'a> {
 
     /// Returns the current position. Starts no session.
     pub(crate) fn position(&self) -> Result<CommandPosition> {
-        self.try_position()?.ok_or_else(|| {
-            let trees = self.loom.snapshot().and_then(|s| Ok(s.trees(TreeFilter { archived: true, limit: 2 })?));
-            CliError::NoTree { elsewhere: trees.map_or(0, |trees| trees.len()) }
-        })
+        self.try_position()?.ok_or_else(|| self.no_tree())
+    }
+
+    /// Returns an error unless `--tree` names the current tree or a session of this folder is in it. An undo must not archive a
+    /// tree that is current only because the database has no other.
+    pub(crate) fn require_tree_in_use(&self) -> Result<()> {
+        self.position_in_use()?.map(drop).ok_or_else(|| self.no_tree())
+    }
+
+    fn no_tree(&self) -> CliError {
+        let trees = self.loom.snapshot().and_then(|s| Ok(s.trees(TreeFilter { archived: true, limit: 2 })?));
+        CliError::NoTree { elsewhere: trees.map_or(0, |trees| trees.len()) }
     }
 
     /// Returns the current position, or `None` if there is no tree to work on.
     pub(crate) fn try_position(&self) -> Result<Option<CommandPosition>> {
+        match self.position_in_use()? {
+            Some(current) => Ok(Some(current)),
+            None => self.only_tree(),
+        }
+    }
+
+    /// Returns the position in the tree that `--tree` names, or that of this folder's session.
+    fn position_in_use(&self) -> Result<Option<CommandPosition>> {
         let (tree, session) = match self.named_tree()? {
             Some(tree) => {
                 let session = self.session(Some(tree.id))?;
@@ -239,7 +275,7 @@ impl<'a> CommandContext<'a> {
                 Some(session) => (self.loom.tree(session.tree)?, Some(session)),
                 None => match self.any_recent_session()? {
                     Some(session) => return self.position_of(&session).map(Some),
-                    None => return self.only_tree(),
+                    None => return Ok(None),
                 },
             },
         };
@@ -290,6 +326,14 @@ impl<'a> CommandContext<'a> {
         Ok((current, session, self.actor().in_session(session)))
     }
 
+    /// Returns the end of a result's line that names the session's position, if the command moved it from `before`; else an
+    /// empty text.
+    pub(crate) fn moved(&self, session: SessionId, before: NodeId) -> Result<String> {
+        let after = self.loom.session(session)?.position.filter(|after| *after != before);
+        let after = after.map(|id| self.loom.node(id)).transpose()?;
+        Ok(after.map(|node| format!("; you are at {} now", paint(ID, &node.local))).unwrap_or_default())
+    }
+
     /// Resolves `text` to a node: an id in any form, `.` or `here` for the position, `..` or `parent`, `/` or `root`.
     pub(crate) fn node(&self, current: &CommandPosition, text: &str) -> Result<Node> {
         match text {
@@ -305,10 +349,33 @@ impl<'a> CommandContext<'a> {
             _ => {}
         }
         self.loom.find_node(current.tree.id, text).map_err(|error| match error {
+            OpsError::NotFound { .. } => self.node_elsewhere(current.tree.id, text).unwrap_or_else(|| error.into()),
             OpsError::Ambiguous { text, candidates } => {
                 CliError::Ambiguous { text, candidates: candidates.into_iter().map(|n| self.candidate(n)).collect() }
             }
             other => other.into(),
+        })
+    }
+
+    /// Returns the error for an id of a node in another of the most recently changed trees; `None` if there is no such node.
+    fn node_elsewhere(&self, current: TreeId, text: &str) -> Option<CliError> {
+        let snapshot = self.loom.snapshot().ok()?;
+        let trees = snapshot.trees(TreeFilter { archived: true, limit: MAX_SEARCHED_TREES }).ok()?;
+        trees.into_iter().filter(|tree| tree.id != current).find_map(|tree| {
+            match snapshot.resolve(tree.id, text).ok()? {
+                LocalIdLookup::One(node) if node.local.as_str().eq_ignore_ascii_case(text.trim_matches(['[', ']'])) => {
+                    Some(CliError::NotFound {
+                        message: format!("no node {text:?} in this tree"),
+                        hint: Some(format!(
+                            "it is in the tree {}: loom switch --tree {} {}",
+                            cut(&tree.title, 40),
+                            short(tree.id),
+                            node.local
+                        )),
+                    })
+                }
+                _ => None,
+            }
         })
     }
 

@@ -39,6 +39,8 @@ pub(crate) enum CliError {
     NoModel,
     /// All continuations failed, or the only one.
     Generation(String),
+    /// There is no object of a name or id.
+    NotFound { message: String, hint: Option<String> },
     /// Any other failure.
     Failed { message: String, hint: Option<String> },
     /// An I/O error. `doing` names the action, such as `writing output`.
@@ -168,6 +170,9 @@ impl CliError {
                     .hint("`loom config init` writes a configuration file with examples of models")
             },
             Self::Generation(message) => ErrorText::new("generation", 1, message),
+            Self::NotFound { message, hint } => {
+                ErrorText { hint: hint.clone(), ..ErrorText::new("not_found", 1, message) }
+            }
             Self::Failed { message, hint } => ErrorText { hint: hint.clone(), ..ErrorText::new("failed", 1, message) },
             Self::Io { doing, source } => ErrorText::new("io", 1, format!("{doing}: {source}")),
             Self::Damage(1) => damage_error("1 problem was found"),

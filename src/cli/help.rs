@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{
     CommandFactory as _, FromArgMatches as _,
-    error::{ContextKind, ContextValue},
+    error::{ContextKind, ContextValue, ErrorKind},
 };
 
 use super::args::Cli;
@@ -28,29 +28,67 @@ const GROUPS: [(&str, &[&str]); 9] = [
 /// If the command line is invalid, or requests the help or the version: clap prints both as errors.
 pub(super) fn read() -> Result<Cli, clap::Error> {
     let mut command = command();
-    let mut matches = command.try_get_matches_from_mut(std::env::args_os()).map_err(nearest)?;
+    let words: Vec<String> = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok()).collect();
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let mut matches = parsed.map_err(|error| suggest(error, &command, &words))?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-/// Names of other programs' commands that resemble none of ours, and what to suggest for them.
-const OTHER_NAMES: &[(&[&str], &[&str])] = &[(&["delete", "del", "remove", "rm", "hide"], &["prune", "purge"])];
+/// Words that resemble none of our commands, and the commands to suggest for them.
+const OTHER_NAMES: [(&[&str], &[&str]); 7] = [
+    (&["delete", "del", "rm", "hide"], &["prune", "purge", "remove"]),
+    (&["remove"], &["prune", "purge"]),
+    (&["generate", "gen", "complete"], &["continue"]),
+    (&["history", "journal"], &["log"]),
+    (&["search", "find", "grep"], &["recall"]),
+    (&["branch", "fork"], &["say", "continue"]),
+    (&["show", "cat", "read"], &["view"]),
+];
 
-/// Keeps only the most similar of the commands that an error suggests.
-fn nearest(mut error: clap::Error) -> clap::Error {
-    if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some((_, ours)) = OTHER_NAMES.iter().find(|(names, _)| names.contains(&given.as_str()))
-    {
-        let ours = ours.iter().map(|name| (*name).to_owned()).collect();
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(ours));
-        return error;
+/// Replaces the suggestions of an error: the nearest command, or quotes for a text of several words. `words` are the
+/// arguments of the program.
+fn suggest(mut error: clap::Error, command: &clap::Command, words: &[String]) -> clap::Error {
+    if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) {
+        let names = similar_commands(given, command_of(command, words, Some(given)));
+        error.remove(ContextKind::SuggestedSubcommand);
+        if !names.is_empty() {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+        }
     }
-    // clap sorts suggestions by similarity, the best last.
-    if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand)
-        && let Some(name) = names.last().cloned()
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg)
+        && !given.starts_with('-')
+        && command_of(command, words, None).get_positionals().any(|argument| argument.get_id() == "text")
     {
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![name]));
+        let tip = "a text of several words needs quotes".into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
     error
+}
+
+/// Returns the command that the words name, up to the word `end`.
+fn command_of<'c>(command: &'c clap::Command, words: &[String], end: Option<&str>) -> &'c clap::Command {
+    let words = words.iter().take_while(|word| end != Some(word.as_str()));
+    words.fold(command, |command, word| command.find_subcommand(word).unwrap_or(command))
+}
+
+/// Returns the subcommands to suggest for an unknown name: those of the name with the smallest edit distance.
+fn similar_commands(given: &str, command: &clap::Command) -> Vec<String> {
+    let is_command = |name: &&str| command.get_subcommands().any(|sub| sub.get_name() == *name);
+    let own = command.get_subcommands().map(|sub| (sub.get_name(), vec![sub.get_name()]));
+    let others = OTHER_NAMES.iter().flat_map(|(names, ours)| {
+        let ours: Vec<&str> = ours.iter().copied().filter(is_command).collect();
+        names.iter().map(move |name| (*name, ours.clone()))
+    });
+    let near = own.chain(others).filter(|(_, ours)| !ours.is_empty());
+    // The beginning of a name is as near as a typo.
+    let distance =
+        |name: &str| if given.len() > 2 && name.starts_with(given) { 1 } else { strsim::osa_distance(name, given) };
+    let near = near.map(|(name, ours)| (distance(name), ours));
+    let nearest = near.min_by_key(|(distance, _)| *distance);
+    // A word with more than a third of its characters wrong is no typo.
+    let nearest = nearest.filter(|(distance, _)| *distance <= given.chars().count().div_ceil(3));
+    nearest.map(|(_, ours)| ours.into_iter().map(str::to_owned).collect()).unwrap_or_default()
 }
 
 /// Returns the clap command with the grouped help template.
@@ -79,6 +117,27 @@ fn template(command: &clap::Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mistyped_or_foreign_command_gets_the_nearest_suggestion() {
+        let command = command();
+        for (words, expected) in [
+            (&["sya"][..], &["say"][..]),
+            (&["viwe"], &["view"]),
+            (&["brnach"], &["say", "continue"]),
+            (&["generate"], &["continue"]),
+            (&["histroy"], &["log"]),
+            (&["delete"], &["prune", "purge"]),
+            (&["docs", "delete"], &["remove"]),
+            (&["docs", "lsit"], &["list"]),
+            (&["cont"], &["continue"]),
+            (&["qqqqqq"], &[]),
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let given = &words[words.len() - 1];
+            assert_eq!(similar_commands(given, command_of(&command, &words, Some(given))), expected, "{words:?}");
+        }
+    }
 
     #[test]
     fn each_command_is_in_exactly_one_group() {

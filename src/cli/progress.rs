@@ -1,6 +1,9 @@
 //! Progress bars on standard error; invisible unless that is a terminal.
 
-use std::time::Duration;
+use std::{
+    io::{self, Write as _},
+    time::Duration,
+};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
@@ -21,14 +24,23 @@ pub(crate) fn line(what: &'static str) -> ProgressBar {
     line
 }
 
-/// Returns a line that shows the end of a streaming text, prefixed with `name`.
-pub(crate) fn streaming(area: &MultiProgress, name: String) -> ProgressBar {
+/// Returns a line that shows the end of a streaming text after `name`, which is padded to a number of columns.
+pub(crate) fn streaming(area: &MultiProgress, name: String, columns: usize) -> ProgressBar {
     let line = area.add(ProgressBar::no_length());
-    let style = ProgressStyle::with_template("{spinner:.dim} {prefix:20!.dim} {msg}");
+    let style = ProgressStyle::with_template(&format!("{{spinner:.dim}} {{prefix:{columns}.dim}} {{msg}}"));
     line.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
     line.set_prefix(name);
     line.tick();
     line
+}
+
+/// Moves the cursor to the start of the last line. At its end, the terminal's echo of Ctrl-C would wrap, and the first line
+/// would remain when the lines are cleared.
+pub(crate) fn return_cursor(area: &MultiProgress) {
+    if !area.is_hidden() {
+        // Without standard error there is no line.
+        let _ = io::stderr().write_all(b"\r");
+    }
 }
 
 fn styled(bar: ProgressBar, shape: &str, what: &'static str) -> ProgressBar {

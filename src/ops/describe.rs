@@ -111,9 +111,11 @@ fn main_verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) ->
             _ => ("resumed a session", Own),
         },
         Op::Import if change == Kind::CreateTree => ("imported the tree", Tree),
-        Op::Import => (further_verb(op, change).unwrap_or("imported"), Own),
+        Op::Import => (further_verb(op, change, node).unwrap_or("imported"), Own),
         Op::Undo => ("undid", Own),
         Op::Redo => ("redid", Own),
+        // A session also follows the conversation without a turn.
+        Op::Turn if change == Kind::UpdateSession => (session_verb(node), Own),
         Op::Turn if change == Kind::ReceiveTurn => ("received", Own),
         Op::Turn => ("wrote in a turn", Own),
         Op::Plan => match change {
@@ -138,7 +140,7 @@ fn main_verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) ->
 }
 
 /// Returns the verb of a later change of an operation, if the operation's own verb does not fit it.
-const fn further_verb(op: Op, change: ChangeKind) -> Option<&'static str> {
+const fn further_verb(op: Op, change: ChangeKind, node: Option<&Node>) -> Option<&'static str> {
     Some(match (op, change) {
         (Op::CreateTree | Op::Merge | Op::Undo | Op::Redo | Op::Delegate, ChangeKind::Append) => "added",
         (_, ChangeKind::Prune) => "pruned",
@@ -148,11 +150,16 @@ const fn further_verb(op: Op, change: ChangeKind) -> Option<&'static str> {
         (Op::Redo, ChangeKind::SetLinkRemoved) => "linked",
         (_, ChangeKind::SetLinkRemoved) => "unlinked",
         (_, ChangeKind::SetBookmark) => "marked",
-        (_, ChangeKind::UpdateSession) => "switched to",
+        (_, ChangeKind::UpdateSession) => session_verb(node),
         (_, ChangeKind::CreateSession) => "started a session at",
         (_, ChangeKind::ReceiveTurn) => "received",
         _ => return None,
     })
+}
+
+/// Returns the verb of a session's change; `node` is its new position, if the change moved it.
+const fn session_verb(node: Option<&Node>) -> &'static str {
+    if node.is_some() { "switched to" } else { "changed the session" }
 }
 
 /// Describes a journal entry.
@@ -165,7 +172,7 @@ pub fn describe_entry(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<O
     let node = read(entry.node)?;
     let change = ChangeKind::ALL.iter().copied().find(|kind| kind.as_str() == entry.change);
     let change = change.unwrap_or(ChangeKind::Append);
-    let further = (entry.seq != entry.group).then(|| further_verb(entry.op, change)).flatten();
+    let further = (entry.seq != entry.group).then(|| further_verb(entry.op, change, node.as_ref())).flatten();
     let (verb, source) = further
         .map_or_else(|| main_verb(entry.op, change, entry.replaced, node.as_ref()), |verb| (verb, ObjectSource::Own));
     let own = || entry.local.clone().map(OpTarget::Node);
@@ -232,12 +239,23 @@ mod tests {
     }
 
     #[test]
+    fn a_move_of_a_session_is_no_text_of_a_turn() {
+        let session = ChangeKind::UpdateSession;
+        assert_eq!(main_verb(Op::Turn, session, false, None).0, "changed the session");
+        assert_eq!(
+            further_verb(Op::Edit, session, None),
+            Some("changed the session"),
+            "a selected version is no place"
+        );
+    }
+
+    #[test]
     fn every_operation_and_change_has_a_verb() {
         for op in Op::ALL {
             for change in ChangeKind::ALL {
                 for replaced in [false, true] {
                     let (verb, _) = main_verb(*op, *change, replaced, None);
-                    let further = further_verb(*op, *change).unwrap_or(verb);
+                    let further = further_verb(*op, *change, None).unwrap_or(verb);
                     for words in [verb, further] {
                         let readable = !words.is_empty() && !words.contains('_') && words != op.as_str();
                         assert!(readable || matches!(words, "split"), "{op}, {change}: {words:?}");

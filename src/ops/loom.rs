@@ -121,7 +121,8 @@ impl Loom {
         self.snapshot()?.tree(id)?.ok_or_else(|| OpsError::missing("tree", id))
     }
 
-    /// Finds a tree by its ULID, the start or end of a ULID (at least 4 characters), its title, or a part of the title.
+    /// Finds a tree by its ULID, the start or end of a ULID or the start of its last six characters (at least 4
+    /// characters), its title, or a part of the title.
     ///
     /// # Errors
     /// [`OpsError::NotFound`], or [`OpsError::AmbiguousTree`] with the candidates.
@@ -140,7 +141,9 @@ impl Loom {
         let lower = text.trim().to_lowercase();
         let by_id = |t: &Tree| {
             let id = t.id.to_string().to_lowercase();
-            id == lower || lower.len() >= 4 && (id.starts_with(&lower) || id.ends_with(&lower))
+            // Lists show the last six characters, of which a prefix is enough.
+            let starts = id.starts_with(&lower) || id[20..].starts_with(&lower);
+            id == lower || lower.len() >= 4 && (starts || id.ends_with(&lower))
         };
         let by_title = |t: &Tree| t.title.to_lowercase() == lower;
         let by_part = |t: &Tree| !lower.is_empty() && t.title.to_lowercase().contains(&lower);

@@ -17,8 +17,7 @@ use loomtree::{
     session_state::{ExtractionRules, FileWriteTool, RecordKind},
     store::{SessionFilter, WordFilter},
     types::{
-        AuthorType, EdgeKind, Json, Lease, Mode, Op, Parent, Prompt, SessionPatch, Timestamp, ToolCallFields,
-        WorkItem,
+        AuthorType, EdgeKind, Json, Lease, Mode, Op, Parent, Prompt, SessionPatch, Timestamp, ToolCallFields, WorkItem,
     },
 };
 use support::store::Scene;

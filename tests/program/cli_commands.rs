@@ -198,7 +198,6 @@ fn completions_and_manual() {
     }
     home.fails(2, &["completions", "basic"]);
     assert!(home.ok(&["man"]).starts_with(".ie"));
-    std::fs::create_dir(home.file("man")).unwrap();
     home.ok(&["man", "--out", "man"]);
     assert!(home.file("man").join("loom-tree.1").exists());
     assert!(home.file("man/loom.1").exists());

@@ -59,6 +59,24 @@ fn ctrl_c_saves_the_partial_reply() {
     assert_eq!((node["content"].as_str(), node["interrupted"].as_bool()), (Some("Two words"), Some(true)));
 }
 
+/// The progress lines name the whole model. The echo of Ctrl-C does not wrap behind them, or one would remain.
+#[test]
+#[cfg(unix)]
+fn progress_lines_are_cleared_after_ctrl_c() {
+    use crate::support::pty::Terminal;
+    let home = Home::new();
+    home.start("Tell me something.");
+    let model = server(true);
+    let mut terminal = Terminal::start(&home, &["continue", "-n", "3", "-m", &model]);
+    terminal.wait("Two words", 3);
+    std::thread::sleep(Duration::from_millis(200));
+    terminal.keys("\x03");
+    assert_eq!(terminal.ends(), 130);
+    assert!(terminal.text().contains(&format!("{model}\u{1b}[0m Two words")), "{:?}", terminal.text());
+    let screen = terminal.screen();
+    assert!(!screen.contains(&model) && screen.contains("interrupted"), "{screen}");
+}
+
 #[test]
 fn an_interrupted_stream_is_reported_and_saved() {
     let home = Home::new();

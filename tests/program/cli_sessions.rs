@@ -55,6 +55,8 @@ async fn sessions_are_begun_named_shown_reset_and_ended() {
     let short = &id[id.len() - 8..];
     home.ok(&["sessions", "name", short, "costs"]);
     assert!(home.ok(&["sessions"]).contains("costs: How much?"), "{}", home.ok(&["sessions"]));
+    assert!(home.ok(&["sessions", "--all", "-n", "1"]).contains("… more; `loom sessions --all -n 0` lists all"));
+    assert!(!home.ok(&["sessions", "-n", "0"]).contains("more"));
     let used = home.json(&["stats", "--session", short]).remove(0);
     assert_eq!(used["all"]["generations"], 1, "{used}");
     assert_eq!(home.json(&["stats", "--session"]).remove(0)["all"]["generations"], 1, "that of this conversation");

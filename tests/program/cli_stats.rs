@@ -41,6 +41,10 @@ fn stats_print_sums() {
     let own = home.json(&["--as", "collaborator", "stats", "--session"]).remove(0);
     assert_eq!(own["all"]["generations"], 3, "that of this conversation");
     home.fails(2, &["stats", "--path", ".", "--all"]);
+    let long = "anthropic:claude-sonnet-4-5";
+    home.ok(&["agents", "add", long]);
+    home.ok(&["continue", "-n", "1", "-m", "scripted:words", "--by", long]);
+    assert!(home.ok(&["stats"]).contains(long), "only a terminal's width cuts names");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
@@ -108,6 +108,64 @@ fn the_commands_of_the_pages_for_users_work() {
         with_program(shell.env_clear(), &home);
         let ran = Ran::of(shell.args(["-euc", &blocks.concat()]));
         assert_eq!(ran.code, 0, "{page}: {}{}", ran.out, ran.err);
+    }
+}
+
+/// True for a shown id of a node or a tree.
+fn is_id(word: &str) -> bool {
+    let characters = |word: &str| word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    word.len() == 6 && characters(word) && word.contains(|c: char| c.is_ascii_digit())
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric())
+}
+
+/// Returns the ids of printed replies by their texts.
+fn ids_by_text(text: &str) -> BTreeMap<&str, String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let replies = lines.windows(2).filter(|lines| lines[0].starts_with("subject  "));
+    replies.map(|lines| (lines[1], lines[0].split_whitespace().nth(1).unwrap().to_owned())).collect()
+}
+
+/// Returns a text in which every shown id is replaced by that of another run.
+fn with_ids(text: &str, ids: &BTreeMap<String, String>) -> String {
+    let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let replaced = words.map(|word| {
+        let id = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        ids.get(id).map_or_else(|| word.to_owned(), |own| word.replacen(id, own, 1))
+    });
+    replaced.collect()
+}
+
+/// The commands of the README and of the guide's first chapters print what the pages show, in this order.
+#[test]
+fn the_first_steps_print_what_the_pages_show() {
+    let guide = read(&root().join("docs/guide.md"));
+    let readme = read(&root().join("README.md"));
+    let readme = readme.split("## Five minutes").nth(1).unwrap().split("\n## ").next().unwrap();
+    for text in [readme, guide.split("## Shape the tree").next().unwrap()] {
+        let (home, mut ids) = (Home::new(), BTreeMap::new());
+        let blocks = text.split("```text\n").skip(1).map(|block| block.split("```").next().unwrap());
+        let commands: String = blocks.filter(|block| block.starts_with("$ loom ")).collect();
+        assert!(commands.matches("$ loom ").count() > 6);
+        for step in commands.split("$ loom ").skip(1) {
+            let (line, shown) = step.split_once('\n').unwrap();
+            let mut shell = std::process::Command::new("/bin/sh");
+            with_program(shell.env_clear(), &home);
+            let line = with_ids(line, &ids);
+            let ran = Ran::of(shell.args(["-euc", &format!("loom {line}")]));
+            assert_eq!(ran.code, 0, "{line}: {}{}", ran.out, ran.err);
+            let (shown, printed) = (shown.trim(), ran.out.trim());
+            // Replies that are written at the same time have no order.
+            if line.starts_with("continue --model") {
+                ids.extend(ids_by_text(shown).into_iter().map(|(text, id)| (id, ids_by_text(printed)[text].clone())));
+            } else if line != "tree" {
+                let shown_ids = words(shown).zip(words(printed)).filter(|(word, _)| is_id(word));
+                ids.extend(shown_ids.map(|(id, own)| (id.to_owned(), own.to_owned())));
+                assert_eq!(printed, with_ids(shown, &ids), "{line}");
+            }
+        }
     }
 }
 

@@ -85,17 +85,23 @@ impl Terminal {
     /// Waits until the emulated screen contains a text.
     #[track_caller]
     pub(crate) fn sees(&self, wanted: &str) {
-        let (begun, [rows, columns]) = (Instant::now(), [24, 80].map(|size| NonZero::new(size).unwrap()));
+        let begun = Instant::now();
         loop {
-            let mut screen = vt100::Parser::new(rows, columns, 0);
-            screen.process(&self.shown.lock().unwrap());
-            let screen = screen.screen().contents();
+            let screen = self.screen();
             if screen.contains(wanted) {
                 return;
             }
             assert!(begun.elapsed() < Duration::from_secs(20), "{wanted:?} is not on the screen:\n{screen}");
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Returns the text of the emulated screen.
+    pub(crate) fn screen(&self) -> String {
+        let [rows, columns] = [24, 80].map(|size| NonZero::new(size).unwrap());
+        let mut screen = vt100::Parser::new(rows, columns, 0);
+        screen.process(&self.shown.lock().unwrap());
+        screen.screen().contents()
     }
 
     /// Presses keys.

@@ -204,7 +204,7 @@ impl NodeResolver for CliResolver<'_, '_> {
     fn link_end(&self, end: &LinkEnd) -> Result<(LinkTarget, String)> {
         let loom = &self.cx.loom;
         let target = match (&end.tree, &end.doc) {
-            (Some(tree), _) => LinkTarget::Tree(loom.find_tree(tree)?.id),
+            (Some(tree), _) => LinkTarget::Tree(self.cx.find_tree(tree)?.id),
             // A document's name may contain `#`, so the whole text is tried first.
             (None, Some(name)) => match (loom.document(name), name.split_once('#')) {
                 (Ok(document), _) => LinkTarget::Document { id: document.id, section: None },
@@ -239,13 +239,8 @@ fn change(mut command: Command, text: Option<String>, cx: &mut CommandContext<'_
         _ => {}
     }
     let change = commit(&actor, &command, &resolver)?;
-    // A position within a hidden branch moves to the node above it.
-    let after = cx.loom.session(session)?.position.filter(|after| *after != current.position.id);
-    let after = after.filter(|_| change.tool == Tool::Prune).map(|id| cx.loom.node(id)).transpose()?;
-    cx.print_receipt(change.op, &change.receipt, || {
-        let moved = after.map(|node| format!("; you are at {} now", paint(ID, &node.local))).unwrap_or_default();
-        format!("{}{moved}", line(&change))
-    })
+    let moved = cx.moved(session, current.position.id)?;
+    cx.print_receipt(change.op, &change.receipt, || format!("{}{moved}", line(&change)))
 }
 
 /// Formats a change on one line.

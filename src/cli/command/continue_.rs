@@ -11,6 +11,7 @@ use loomtree::{
     types::{Node, Permission},
 };
 use tokio_util::sync::CancellationToken;
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::{
     command_context::CommandContext,
@@ -19,7 +20,7 @@ use crate::cli::{
     models::open_all,
     output::{DIM, ID, paint},
     process_setup, progress,
-    sanitize::{one_line, tail},
+    sanitize::{cut, tail},
     session_host,
     show::{NodeJson, StreamPrinter, turn},
     turn_args::TurnArgs,
@@ -99,12 +100,17 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     printer.finish(done, cx)
 }
 
+/// Maximum width of a model's name in a progress line.
+const MAX_NAME_COLUMNS: usize = 40;
+
 /// Prints continuations while they stream.
 struct ContinuePrinter {
     total: usize,
     author: String,
     /// One progress line for each continuation; empty for a single one, which streams.
     lines: Vec<ProgressBar>,
+    /// Width of the models' names in the progress lines.
+    name_columns: usize,
     area: MultiProgress,
     texts: Vec<String>,
     failures: Vec<String>,
@@ -118,20 +124,23 @@ struct ContinuePrinter {
 impl ContinuePrinter {
     fn new(total: usize, models: &[Arc<dyn Model>], n: usize, author: &str, cancel: CancellationToken) -> Self {
         let area = MultiProgress::new();
+        let names: Vec<String> = models.iter().map(|model| cut(model.reference(), MAX_NAME_COLUMNS)).collect();
+        let name_columns = names.iter().map(|name| name.width()).max().unwrap_or_default();
         let lines = if total > 1 {
-            models
-                .iter()
-                .flat_map(|model| std::iter::repeat_n(one_line(model.reference()), n))
-                .map(|name| progress::streaming(&area, name))
-                .collect()
+            let names = names.into_iter().flat_map(|name| std::iter::repeat_n(name, n));
+            names.map(|name| progress::streaming(&area, name, name_columns)).collect()
         } else {
             Vec::new()
         };
+        if !lines.is_empty() {
+            progress::return_cursor(&area);
+        }
         let texts = vec![String::new(); total];
         Self {
             total,
             author: author.to_owned(),
             lines,
+            name_columns,
             area,
             texts,
             failures: Vec::new(),
@@ -154,12 +163,15 @@ impl ContinuePrinter {
             self.cancel.cancel();
             self.output_error.get_or_insert(error);
         }
+        if !self.lines.is_empty() {
+            progress::return_cursor(&self.area);
+        }
     }
 
     fn on_text(&mut self, index: usize, text: &str, width: usize) -> Result<()> {
         if let Some(line) = self.lines.get(index) {
             self.texts[index].push_str(text);
-            line.set_message(tail(&self.texts[index], width.saturating_sub(30)));
+            line.set_message(tail(&self.texts[index], width.saturating_sub(self.name_columns + 10)));
             line.tick();
         }
         Ok(())

@@ -73,8 +73,11 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         (Some("markdown" | "prose"), _) | (None, Some(_)) => true,
         _ => false,
     };
-    if args.choice.names_leaves() || !markdown && args.choice.includes_more() {
-        return Err(CliError::usage("--leaf, --bookmarked, --all-leaves and --include need another --format"));
+    if args.choice.names_leaves() {
+        return Err(CliError::usage("--leaf, --bookmarked and --all-leaves need another --format"));
+    }
+    if !markdown && args.choice.includes_more() {
+        return Err(CliError::usage("--include needs another --format"));
     }
     if markdown { path(args, cx) } else { trees(args, cx) }
 }
@@ -112,7 +115,7 @@ fn trees(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         all.iter().map(|tree| tree.id).collect()
     } else {
         vec![match &args.which {
-            Some(text) => cx.loom.find_tree(text)?.id,
+            Some(text) => cx.find_tree(text)?.id,
             None => cx.position()?.tree.id,
         }]
     };

@@ -83,7 +83,7 @@ pub(super) fn run(target: &ExportTarget<'_>, choice: &ChoiceArgs, cx: &mut Comma
         return Err(CliError::usage(format!("{} {message}", target.format)));
     }
     let tree = match target.which {
-        Some(text) => cx.loom.find_tree(text)?,
+        Some(text) => cx.find_tree(text)?,
         None => cx.position()?.tree,
     };
     let leaves = match choice.leaf.as_deref().or(target.path.filter(|path| *path != ".")) {

@@ -12,7 +12,7 @@ use crate::cli::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Write one page for each command into this folder
+    /// Write one page for each command into this folder, which is created
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -21,7 +21,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, out: &mut CliOutput) -> Result<()> {
     if let Some(folder) = args.out {
         let doing = format!("writing to {}", folder.display());
-        return clap_mangen::generate_to(Cli::command(), folder).map_err(|e| CliError::io(doing, e));
+        let written = std::fs::create_dir_all(&folder).and_then(|()| clap_mangen::generate_to(Cli::command(), &folder));
+        return written.map_err(|e| CliError::io(doing, e));
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(Cli::command()).render(&mut page)?;

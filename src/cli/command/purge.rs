@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
             (PurgeTarget::Session(session.id), session.id.to_string(), what)
         }
         PurgeKind::Tree => {
-            let tree = cx.loom.find_tree(id)?;
+            let tree = cx.find_tree(id)?;
             let what = format!("the tree \"{}\" with {}", cut(&tree.title, 50), count(tree.counts.nodes, "node"));
             (PurgeTarget::Tree(tree.id), short(tree.id), what)
         }

@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// List the sessions of every workspace
     #[arg(long)]
     all: bool,
-    /// Maximum number of sessions, the most recently active first
+    /// Maximum number of sessions, the most recently active first; 0: all
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 20)]
     limit: u32,
 }
@@ -132,7 +132,11 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
 }
 
 fn run_list(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
-    let found = list(cx, args.all, args.limit)?;
+    let mut found = list(cx, args.all, if args.limit == 0 { 0 } else { args.limit.saturating_add(1) })?;
+    let more = args.limit > 0 && found.len() > args.limit as usize;
+    if more {
+        found.pop();
+    }
     if cx.out.json {
         return cx.out.json(&found).map_err(Into::into);
     }
@@ -143,6 +147,10 @@ fn run_list(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     for listed in &found {
         let workspace = if args.all { format!("  {}", one_line(&listed.session.workspace)) } else { String::new() };
         writeln!(cx.out, "{}{}", line(listed, cx), paint(DIM, workspace))?;
+    }
+    if more {
+        let all = if args.all { " --all" } else { "" };
+        writeln!(cx.out, "{}", paint(DIM, format!("… more; `loom sessions{all} -n 0` lists all")))?;
     }
     Ok(())
 }

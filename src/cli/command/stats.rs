@@ -20,9 +20,9 @@ use crate::cli::{
     show::tree_line,
 };
 
-/// Width of the column of names.
+/// Width of the column of names in a terminal that is too narrow for them.
 const NAME_COLUMNS: usize = 16;
-/// Width of the column of models.
+/// Width of the column of models in a terminal that is too narrow for them.
 const MODEL_COLUMNS: usize = 32;
 
 #[derive(Debug, clap::Args)]
@@ -113,14 +113,17 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     }
     let mut rows = vec![COLUMN_TITLES.map(str::to_owned)];
     for (share, name) in found.shares.iter().zip(&names) {
-        rows.push(row(
-            &cut(name, NAME_COLUMNS),
-            &cut(share.model.as_deref().unwrap_or("not reported"), MODEL_COLUMNS),
-            &share.sums,
-        ));
+        let model = share.model.as_deref().unwrap_or("not reported");
+        rows.push(row(&one_line(name), &one_line(model), &share.sums));
     }
     if found.shares.len() > 1 {
         rows.push(row("all", "", &found.all));
+    }
+    if cx.out.terminal && column_widths(&rows).iter().map(|width| width + 2).sum::<usize>() > cx.out.width + 2 {
+        for row in &mut rows {
+            row[0] = cut(&row[0], NAME_COLUMNS);
+            row[1] = cut(&row[1], MODEL_COLUMNS);
+        }
     }
     table(&rows, cx)?;
     for note in missing_data_notes(&found.all) {
@@ -183,10 +186,13 @@ fn group_thousands(number: u64) -> String {
     text
 }
 
+fn column_widths(rows: &[[String; 8]]) -> [usize; 8] {
+    std::array::from_fn(|at| rows.iter().map(|row| row[at].width()).max().unwrap_or_default())
+}
+
 /// Prints rows as columns: names left-aligned, numbers right-aligned.
 fn table(rows: &[[String; 8]], cx: &mut CommandContext<'_>) -> Result<()> {
-    let widths: Vec<usize> =
-        (0..COLUMN_TITLES.len()).map(|at| rows.iter().map(|row| row[at].width()).max().unwrap_or_default()).collect();
+    let widths = column_widths(rows);
     for (at, row) in rows.iter().enumerate() {
         let cells: Vec<String> = row
             .iter()

@@ -42,7 +42,7 @@ struct TreeJson<'a> {
 /// Lists trees, or selects one.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if let Some(text) = &args.use_tree {
-        let tree = cx.loom.find_tree(text)?;
+        let tree = cx.find_tree(text)?;
         return use_tree(&tree, cx);
     }
     let limit = if args.limit == 0 { 0 } else { args.limit.saturating_add(1) };

@@ -17,7 +17,8 @@ use crate::cli::turn_args;
 use crate::cli::{
     args::{ColorChoice, Globals},
     command_context::{CommandContext, CommandPosition},
-    config, delegation, env,
+    config::{self, fields::Theme},
+    delegation, env,
     error::{CliError, Result},
     models,
     output::CliOutput,
@@ -29,7 +30,7 @@ const KEYS_FILE: &str = "keys.yaml";
 
 /// Runs the screen until the user quits.
 pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
-    let palette = palette(globals, &config::load(globals)?)?;
+    let palette = palette(globals, &config::load(globals)?);
     let keys = keys(globals)?;
     let mut cx = CommandContext::open(globals, out, true)?;
     let (current, tour) = starting_position(&mut cx)?;
@@ -98,22 +99,25 @@ fn starting_position(cx: &mut CommandContext<'_>) -> Result<(CommandPosition, bo
         Some(tree) => (tree, false),
         None => (demo::import_sample(cx)?.0, true),
     };
-    let position = cx.loom.position(&tree, None)?;
+    // The tour leads from the root.
+    let root = tree.root.filter(|_| tour).map(|root| cx.loom.node(root)).transpose()?;
+    let position = root.map_or_else(|| cx.loom.position(&tree, None), Ok)?;
     Ok((CommandPosition { tree, session: None, position }, tour))
 }
 
 /// Returns the palette: from the options, else the configuration, else the terminal's background.
-fn palette(globals: &Globals, config: &config::Config) -> Result<Palette> {
+fn palette(globals: &Globals, config: &config::Config) -> Palette {
     let none =
         globals.color == ColorChoice::Never || globals.color == ColorChoice::Auto && env::env("NO_COLOR").is_some();
     if none {
-        return Ok(Palette::Plain);
+        return Palette::Plain;
     }
-    if let Some(theme) = &config.theme {
-        return Palette::named(theme)
-            .ok_or_else(|| CliError::Config(format!("theme is dark, light or none, not {theme:?}")));
+    match config.theme {
+        Some(Theme::Dark) => Palette::Dark,
+        Some(Theme::Light) => Palette::Light,
+        Some(Theme::None) => Palette::Plain,
+        None => Palette::for_background(env::env("COLORFGBG").as_deref()),
     }
-    Ok(Palette::for_background(env::env("COLORFGBG").as_deref()))
 }
 
 /// Returns the user's key bindings, or the defaults if there is no file.

@@ -1,6 +1,12 @@
 //! `loom undo` and `loom redo`: revert changes to this tree, the newest first, and repeat them.
 
-use loomtree::{exec::escape::quoted, ops::UndoResult, types::Op};
+use loomtree::{
+    exec::escape::quoted,
+    id::TreeId,
+    ops::{self, Actor, UndoResult},
+    store::UndoReach,
+    types::Op,
+};
 use serde::Serialize;
 
 use crate::cli::{
@@ -35,23 +41,28 @@ struct UndoJson {
 
 /// Reverts the newest change.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
-    let (current, _, actor) = cx.ensure_session()?;
-    let agent = match &args.agent {
-        Some(name) => cx.loom.agent(name)?.id(),
-        None => actor.agent(),
-    };
-    let undone = actor.undo_of(agent, Some(current.tree.id))?;
-    print_result(&undone, Op::Undo, cx)
+    let agent = args.agent.as_deref().map(|name| cx.loom.agent(name)).transpose()?;
+    revert(Op::Undo, cx, |actor, tree| {
+        let agent = agent.map_or_else(|| actor.agent(), |agent| agent.id());
+        actor.undo_of(agent, Some(tree))
+    })
 }
 
 /// Repeats the last reverted change.
 pub(crate) fn redo(_: &RedoArgs, cx: &mut CommandContext<'_>) -> Result<()> {
-    let (current, _, actor) = cx.ensure_session()?;
-    let undone = actor.redo(Some(current.tree.id))?;
-    print_result(&undone, Op::Redo, cx)
+    revert(Op::Redo, cx, |actor, tree| actor.redo(Some(tree)))
 }
 
-fn print_result(undone: &UndoResult, op: Op, cx: &mut CommandContext<'_>) -> Result<()> {
+/// Performs the undo or redo in the current tree and prints it. An agent belongs to no tree, so its changes are not reached.
+fn revert(
+    op: Op,
+    cx: &mut CommandContext<'_>,
+    perform: impl FnOnce(Actor, TreeId) -> ops::Result<UndoResult>,
+) -> Result<()> {
+    cx.require_tree_in_use()?;
+    let (current, session, actor) = cx.ensure_session()?;
+    let undone = perform(actor.reverting(UndoReach::Documents), current.tree.id)?;
+    let moved = cx.moved(session, current.position.id)?;
     let entry = &undone.target.entry;
     let json = UndoJson {
         op,
@@ -63,6 +74,6 @@ fn print_result(undone: &UndoResult, op: Op, cx: &mut CommandContext<'_>) -> Res
     };
     cx.print_saved(&json, || {
         let what = undone.description.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));
-        format!("{}: {what}", if op == Op::Undo { "reverted" } else { "repeated" })
+        format!("{}: {what}{moved}", if op == Op::Undo { "reverted" } else { "repeated" })
     })
 }

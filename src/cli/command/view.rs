@@ -3,8 +3,9 @@
 use std::io::Write as _;
 
 use loomtree::{
-    ops::Loom,
-    store::ChildFilter,
+    id::NodeId,
+    ops::{Loom, parts_to, rest_of_split, selected_version},
+    store::{ChildFilter, Snapshot, StoreError},
     types::{EdgeKind, Link, LinkTarget, Node, SummarySubject},
 };
 use serde::Serialize;
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         }
         Some(id) if !args.path => {
             let node = cx.node(&current, id)?;
-            show_node(&node, cx)
+            show_node(&node, &current, cx)
         }
         id => {
             let node = cx.node_or_here(&current, id.as_deref())?;
@@ -114,11 +115,29 @@ struct ViewJson<'a> {
     summary: Option<&'a str>,
 }
 
-fn show_node(node: &Node, cx: &mut CommandContext<'_>) -> Result<()> {
+/// Returns the first nodes of the paths that continue a node: each in the version that is read, of a split its first part.
+fn continuations(
+    node: &Node,
+    children: &[Node],
+    versions: &[NodeId],
+    snapshot: &dyn Snapshot,
+) -> Result<Vec<Node>, StoreError> {
+    let mut found: Vec<Node> = rest_of_split(snapshot, node, versions)?.into_iter().take(1).collect();
+    for child in children.iter().filter(|child| child.kind == EdgeKind::Continuation) {
+        let read = selected_version(snapshot, child, versions)?;
+        found.extend(parts_to(snapshot, &read, versions)?.into_iter().next());
+    }
+    Ok(found)
+}
+
+fn show_node(node: &Node, current: &CommandPosition, cx: &mut CommandContext<'_>) -> Result<()> {
     let loom = cx.loom.clone();
     let snapshot = loom.snapshot()?;
     let children = snapshot.children(node.id, &ChildFilter { kind: None, pruned: false, limit: MAX_CHILDREN })?;
-    let wordings = if node.state.versions > 0 { snapshot.versions(node.id)? } else { Vec::new() };
+    let is_edited = node.state.versions > 0 || node.kind == EdgeKind::Version;
+    let wordings = if is_edited { snapshot.versions(node.id)? } else { Vec::new() };
+    let wordings = if wordings.len() > 1 { wordings } else { Vec::new() };
+    let continuations = continuations(node, &children, current.versions(), &*snapshot)?;
     let links = snapshot.links(node.id)?;
     let (provenance, sources) = (snapshot.provenance(node.id)?, snapshot.sources_of(node.id)?);
     let summary = snapshot.summary(SummarySubject::Node(node.id))?.map(|summary| summary.content);
@@ -136,16 +155,13 @@ fn show_node(node: &Node, cx: &mut CommandContext<'_>) -> Result<()> {
     if let Some(summary) = summary {
         writeln!(cx.out, "{}  {}", paint(DIM, format!("{:>12}", "summary")), one_line(summary))?;
     }
-    for (label, value) in properties(node, &sources, &loom)? {
+    for (label, value) in properties(node, current.versions(), &sources, &loom)? {
         writeln!(cx.out, "{}  {value}", paint(DIM, format!("{label:>12}")))?;
     }
-    let (mut after, mut attached) = (Vec::new(), Vec::new());
-    for child in &children {
-        if child.kind == EdgeKind::Continuation { after.push(child) } else { attached.push(child) }
-    }
-    list("continued by", &after, cx)?;
-    list("beside", &attached, cx)?;
-    list("versions", &wordings.iter().collect::<Vec<_>>(), cx)?;
+    let is_attached = |child: &&Node| !matches!(child.kind, EdgeKind::Continuation | EdgeKind::Version);
+    list("continued by", continuations.iter(), cx)?;
+    list("beside", children.iter().filter(is_attached), cx)?;
+    list("versions", wordings.iter(), cx)?;
     for link in &links {
         let line = link_line(node, link, cx)?;
         writeln!(cx.out, "{}  {line}", paint(DIM, format!("{:>12}", "linked")))?;
@@ -153,12 +169,22 @@ fn show_node(node: &Node, cx: &mut CommandContext<'_>) -> Result<()> {
     Ok(())
 }
 
-fn properties(node: &Node, sources: &[String], loom: &Loom) -> Result<Vec<(&'static str, String)>> {
+fn properties(
+    node: &Node,
+    versions: &[NodeId],
+    sources: &[String],
+    loom: &Loom,
+) -> Result<Vec<(&'static str, String)>> {
     let local = |id| loom.node(id).map(|node| paint(ID, node.local));
     let mut properties =
         vec![("id", node.id.to_string()), ("kind", node.kind.to_string()), ("depth", node.depth.to_string())];
-    if let Some(parent) = node.parent {
-        properties.push(("after", local(parent)?));
+    // A note belongs to the version that it was written on; a message follows the version that is read.
+    let before = match node.kind {
+        EdgeKind::Continuation | EdgeKind::Version => loom.parent_on_path(node, versions)?.map(|before| before.id),
+        _ => node.parent,
+    };
+    if let Some(before) = before {
+        properties.push(("after", local(before)?));
     }
     if let Some(from) = node.edited_from {
         properties.push(("edited from", local(from)?));
@@ -179,8 +205,8 @@ fn properties(node: &Node, sources: &[String], loom: &Loom) -> Result<Vec<(&'sta
     Ok(properties)
 }
 
-fn list(label: &str, nodes: &[&Node], cx: &mut CommandContext<'_>) -> Result<()> {
-    for (index, node) in nodes.iter().enumerate() {
+fn list<'n>(label: &str, nodes: impl Iterator<Item = &'n Node>, cx: &mut CommandContext<'_>) -> Result<()> {
+    for (index, node) in nodes.enumerate() {
         let label = if index == 0 { label } else { "" };
         let (name, style) = author(cx.name(node.author), node.author_type);
         let kind = match node.kind {

@@ -53,8 +53,8 @@ pub(crate) struct Config {
     /// The web search service.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) search: SearchConfig,
-    /// The theme of the TUI: `dark`, `light` or `none`.
-    pub(crate) theme: Option<String>,
+    /// The theme of the TUI.
+    pub(crate) theme: Option<Theme>,
     /// Actions that agents may take in the workspace without approval.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) workspace: WorkspaceConfig,
@@ -66,6 +66,15 @@ pub(crate) struct Config {
     pub(crate) conversation: ConversationSettings,
     /// The wait for other processes that write to the database, in seconds.
     pub(crate) wait_seconds: Option<u32>,
+}
+
+/// A theme of the TUI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Theme {
+    Dark,
+    Light,
+    None,
 }
 
 /// The configuration of delegated work.
@@ -138,8 +147,12 @@ impl Config {
         if config.continuations == Some(0) {
             return Err(wrong("continuations must be at least 1"));
         }
-        if config.temperature.is_some_and(|t| !(0.0..=10.0).contains(&t)) {
+        let is_out_of_range = |temperature: Option<f32>| temperature.is_some_and(|t| !(0.0..=10.0).contains(&t));
+        if is_out_of_range(config.temperature) {
             return Err(wrong("temperature must be between 0 and 10"));
+        }
+        if let Some((name, _)) = config.models.iter().find(|(_, model)| is_out_of_range(model.temperature)) {
+            return Err(wrong(&format!("the temperature of the model {name} must be between 0 and 10")));
         }
         Ok(config)
     }

@@ -44,7 +44,7 @@ fn parse(path: &Path, text: &str) -> Result<Config> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::config::CONFIG_TEMPLATE;
+    use crate::cli::config::{CONFIG_TEMPLATE, fields::Theme};
 
     fn read(text: &str) -> Result<Config> {
         parse(Path::new("config.yaml"), text)
@@ -70,6 +70,15 @@ mod tests {
             ("models:\n  a:\n    colour: red\n", "config.yaml:3: "),
             ("continuations: many\n", "config.yaml:1: "),
             ("continuations: 0\n", "config.yaml: continuations must be at least 1"),
+            (
+                "model: a\ntheme: pink\n",
+                "config.yaml:2: theme: unknown variant `pink`, expected one of `dark`, `light`",
+            ),
+            ("temperature: 11\n", "config.yaml: temperature must be between 0 and 10"),
+            (
+                "models: {a: {temperature: 99}}\n",
+                "config.yaml: the temperature of the model a must be between 0 and 10",
+            ),
             ("- a\n", "config.yaml:1: "),
             ("a: [\n", "config.yaml:"),
         ] {
@@ -77,6 +86,7 @@ mod tests {
             assert!(message.starts_with(said), "{message:?}");
             assert_eq!(message.lines().count(), 1);
         }
+        assert_eq!(read("theme: none\n").unwrap().theme, Some(Theme::None));
         assert!(read("").is_ok() && read("# nothing\n").is_ok() && read("models:\n").is_ok());
     }
 }

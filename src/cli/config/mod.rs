@@ -3,7 +3,7 @@
 //!
 //! The file holds no API keys. It names the environment variable or file that does.
 
-mod fields;
+pub(crate) mod fields;
 mod load;
 mod template;
 
