@@ -218,15 +218,25 @@ impl Loom {
         Ok(nodes_of(nodes))
     }
 
-    /// Reads the node at the position of a session and its children, in one snapshot.
-    #[pyo3(signature = (session, *, kind=None))]
-    fn position(&self, py: Python<'_>, session: SessionRef, kind: Option<&str>) -> PyResult<(Option<Node>, Vec<Node>)> {
+    /// Reads the node at the position of a session and its children, in one snapshot. With `active`, a session that has ended
+    /// raises `SessionEnded`.
+    #[pyo3(signature = (session, *, kind=None, active=false))]
+    fn position(
+        &self,
+        py: Python<'_>,
+        session: SessionRef,
+        kind: Option<&str>,
+        active: bool,
+    ) -> PyResult<(Option<Node>, Vec<Node>)> {
         let loom = self.loom()?;
         let filter = ChildFilter::default().kind(kind.map(parse).transpose()?);
         let (node, children) = detached(py, || -> ops::Result<_> {
             let snapshot = loom.snapshot()?;
-            let position = snapshot.session(session.0)?.and_then(|session| session.position);
-            let Some(id) = position else { return Ok((None, Vec::new())) };
+            let session = snapshot.session(session.0)?;
+            if active && session.as_ref().is_some_and(|session| !session.active) {
+                return Err(StoreError::SessionEnded.into());
+            }
+            let Some(id) = session.and_then(|session| session.position) else { return Ok((None, Vec::new())) };
             Ok((snapshot.node(id)?, snapshot.children(id, &filter)?))
         })?;
         Ok((node.map(Node), nodes_of(children)))

@@ -251,7 +251,11 @@ class LoomSaver(BaseCheckpointSaver[int]):
         if checkpoint := get_checkpoint_id(config):
             found = self._find(session.tree_id, ns, checkpoint)
             return self._tuple(thread, *found) if found else None
-        newest, notes = self.loom.position(session, kind="tool")
+        try:
+            newest, notes = self.loom.position(session, kind="tool", active=True)
+        except loomtree.SessionEnded:
+            self._forget()  # another process deleted the thread
+            return self.get_tuple(config)
         if newest is None or newest.purged or not _HEAD.match(newest.metadata_json or ""):
             return None
         return self._tuple(thread, newest.id, json.loads(newest.metadata_json or ""), notes)
@@ -342,16 +346,8 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """Stores a checkpoint. It is on disk when the call returns."""
-
-        def store() -> None:
-            for pending in self._submit(self._wait, config, checkpoint, metadata, new_versions):
-                pending.wait()
-
-        try:
-            store()
-        except loomtree.SessionEnded:
-            self._forget()  # another process deleted the thread
-            store()
+        for pending in self._submit(self._wait, config, checkpoint, metadata, new_versions):
+            pending.wait()
         return _config(*_thread(config), checkpoint["id"])
 
     def _submit_writes(
@@ -377,17 +373,9 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Stores what a task wrote after a checkpoint."""
-
-        def store() -> None:
-            pending = self._submit_writes(self._wait, config, writes, task_id, task_path)
-            if pending is not None:
-                pending.wait()
-
-        try:
-            store()
-        except loomtree.SessionEnded:
-            self._forget()  # another process deleted the thread
-            store()
+        pending = self._submit_writes(self._wait, config, writes, task_id, task_path)
+        if pending is not None:
+            pending.wait()
 
     # Deleting and copying
 
@@ -518,33 +506,17 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """Stores a checkpoint, as `put` does, without holding the event loop."""
-
-        async def store() -> None:
-            for pending in self._submit(self._await, config, checkpoint, metadata, new_versions):
-                await committed(pending)
-
-        try:
-            await store()
-        except loomtree.SessionEnded:
-            self._forget()  # another process deleted the thread
-            await store()
+        for pending in self._submit(self._await, config, checkpoint, metadata, new_versions):
+            await committed(pending)
         return _config(*_thread(config), checkpoint["id"])
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Stores what a task wrote, as `put_writes` does, without holding the event loop."""
-
-        async def store() -> None:
-            pending = self._submit_writes(self._await, config, writes, task_id, task_path)
-            if pending is not None:
-                await committed(pending)
-
-        try:
-            await store()
-        except loomtree.SessionEnded:
-            self._forget()  # another process deleted the thread
-            await store()
+        pending = self._submit_writes(self._await, config, writes, task_id, task_path)
+        if pending is not None:
+            await committed(pending)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Removes a thread, as `delete_thread` does."""
