@@ -93,6 +93,13 @@ impl PgTransactionState {
                 Ok(receipt)
             }
             Err(error) => {
+                // The caller's work cannot be run again from here.
+                let error = match error {
+                    StoreError::Busy { .. } => StoreError::Conflict(
+                        "another process wrote the tree meanwhile; repeat the transaction".to_owned(),
+                    ),
+                    error => error,
+                };
                 self.fail(&error);
                 Err(error)
             }
