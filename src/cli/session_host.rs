@@ -9,7 +9,7 @@ use loomtree::{
     delegate,
     id::AgentId,
     ops::Actor,
-    session::{Background, SessionHost},
+    session::{BackgroundDelegations, SessionHost},
 };
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -70,7 +70,7 @@ pub(crate) fn follow_agent(follower: &Actor, agent: &Actor) -> Result<()> {
 }
 
 /// Waits for delegations that run in the background. Ctrl-C stops them; they can be resumed later.
-pub(crate) fn wait_for_background(background: &Background, runtime: &Runtime, ctrl_c: &CtrlC) -> Result<()> {
+pub(crate) fn wait_for_background(background: &BackgroundDelegations, runtime: &Runtime, ctrl_c: &CtrlC) -> Result<()> {
     let running = background.running();
     if running == 0 {
         return Ok(());

@@ -20,13 +20,13 @@ use crate::{
 
 /// Running background delegations. They end with the program and can be resumed later.
 #[derive(Default)]
-pub struct Background {
+pub struct BackgroundDelegations {
     running: watch::Sender<usize>,
     stop: CancellationToken,
     observer: Mutex<Option<UpdateSink>>,
 }
 
-impl Background {
+impl BackgroundDelegations {
     /// Returns the number of running delegations.
     #[must_use]
     pub fn running(&self) -> usize {
@@ -57,13 +57,13 @@ impl Background {
         }
     }
 
-    /// Returns a token that [`Background::stop`] cancels.
+    /// Returns a token that [`BackgroundDelegations::stop`] cancels.
     #[must_use]
     pub fn cancel(&self) -> CancellationToken {
         self.stop.child_token()
     }
 
-    /// Spawns the task of a delegation, which [`Background::idle`] waits for.
+    /// Spawns the task of a delegation, which [`BackgroundDelegations::idle`] waits for.
     pub fn spawn(&self, runtime: &Handle, task: impl Future<Output = ()> + Send + 'static) {
         let running = RunningTask::begin(self.running.clone());
         runtime.spawn(async move {
@@ -192,7 +192,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_wait_that_was_dropped_does_not_lose_a_delegation() {
-        let background = Background::default();
+        let background = BackgroundDelegations::default();
         let (end, ended) = tokio::sync::oneshot::channel::<()>();
         background.spawn(&Handle::current(), async move { drop(ended.await) });
         let dropped = tokio::time::timeout(std::time::Duration::from_millis(5), background.idle()).await;

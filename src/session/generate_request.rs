@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Background, DelegationUpdate, Orchestrator};
+use super::{BackgroundDelegations, DelegationUpdate, Orchestrator};
 use crate::{
     context::{self, ContextError},
     exec::CommandReply,
@@ -177,7 +177,7 @@ pub struct ToolAccess {
     /// Orchestrator of delegations; `None`: the agent cannot delegate.
     pub orchestrator: Option<Arc<dyn Orchestrator>>,
     /// Delegations that run in the background.
-    pub background: Arc<Background>,
+    pub background: Arc<BackgroundDelegations>,
 }
 
 setters!(ToolAccess {

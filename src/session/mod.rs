@@ -28,7 +28,7 @@ mod stored_calls;
 pub mod system;
 
 pub use approval::{Approval, ApprovalRequest, Decision, PermanentApprovals};
-pub use background_delegations::Background;
+pub use background_delegations::BackgroundDelegations;
 #[doc(hidden)] // for the program
 pub use background_delegations::{save_report, saved_report};
 pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus, SubtaskUsage};

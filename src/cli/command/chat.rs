@@ -17,7 +17,7 @@ use loomtree::{
     id::SessionId,
     ops::{Actor, NodeDraft},
     provider::Model,
-    session::{Background, GenerateRequest, Progress, ToolAccess, actor_at, actor_in_session, generate},
+    session::{BackgroundDelegations, GenerateRequest, Progress, ToolAccess, actor_at, actor_in_session, generate},
     store::SessionFilter,
     types::{Agent, Node, Parent, Permission},
 };
@@ -174,7 +174,7 @@ pub(crate) fn run_session(
 }
 
 /// Prints progress of delegations in the background above the line that is edited, or before the next one is read.
-fn observe_background(background: &Background, cx: &CommandContext<'_>) {
+fn observe_background(background: &BackgroundDelegations, cx: &CommandContext<'_>) {
     let (terminal_lock, json, width) = (Arc::clone(&cx.terminal_lock), cx.out.json, cx.out.width);
     background.observe(Arc::new(move |update| {
         let line = if json {
@@ -195,7 +195,7 @@ struct Chat {
     /// Workspace tools for the user's own arrow lines.
     own_tools: OwnTools,
     orchestrator: Option<Arc<dyn Orchestrator>>,
-    background: Arc<Background>,
+    background: Arc<BackgroundDelegations>,
     session: SessionId,
     agent_session: Option<SessionId>,
     actor: Actor,

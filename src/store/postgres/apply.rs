@@ -8,7 +8,7 @@ use super::{
     connection::PostgresConnection,
     decode::{get, int},
     journal::COUNTER_BITS,
-    pending_rows::{PgNodeState, PgSessionRow, Place, Writes},
+    pending_rows::{PgNodeAnchor, PgNodeState, PgSessionRow, Writes},
     row_numbers::offset,
     uuid::{NO_TREE, Uuid},
 };
@@ -31,7 +31,7 @@ pub(super) struct WriteState {
     pub(super) locked: BTreeSet<Uuid>,
     /// The newest number in them.
     last: i64,
-    pub(super) nodes: HashMap<NodeId, Place>,
+    pub(super) nodes: HashMap<NodeId, PgNodeAnchor>,
     places: HashMap<(Uuid, i64), NodeId>,
     pub(super) states: HashMap<(Uuid, i64), PgNodeState>,
     /// Agents that exist.
@@ -103,12 +103,12 @@ impl WriteState {
         if is_later { Err(StoreError::Busy { waited: std::time::Duration::ZERO }) } else { Ok(()) }
     }
 
-    pub(super) fn add_place(&mut self, place: Place) {
+    pub(super) fn add_place(&mut self, place: PgNodeAnchor) {
         self.nodes.insert(place.id, place);
         self.places.insert((place.tree, place.seq), place.id);
     }
 
-    pub(super) fn place_at(&self, tree: Uuid, seq: i64) -> Option<Place> {
+    pub(super) fn place_at(&self, tree: Uuid, seq: i64) -> Option<PgNodeAnchor> {
         self.nodes.get(self.places.get(&(tree, seq))?).copied()
     }
 

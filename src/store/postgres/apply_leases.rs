@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use super::{
     apply::PgChangeApplier,
     decode::{get, int},
-    pending_rows::Place,
+    pending_rows::PgNodeAnchor,
     uuid::Uuid,
 };
 use crate::{
@@ -66,7 +66,7 @@ impl PgChangeApplier<'_> {
     }
 
     /// Fails if another agent holds the lease of the position at which `author` appends.
-    pub(super) fn check_append_lease(&mut self, node: &Place, author: Uuid) -> Result<()> {
+    pub(super) fn check_append_lease(&mut self, node: &PgNodeAnchor, author: Uuid) -> Result<()> {
         let leased = match self.state.leases.entry(node.tree) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => {

@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{coded, get, id, int, opt_int},
-    pending_rows::{PgAdded, PgNewRow, PgNodeState, Place},
+    pending_rows::{PgAdded, PgNewRow, PgNodeAnchor, PgNodeState},
     uuid::Uuid,
     visibility,
 };
@@ -24,9 +24,9 @@ use crate::{
 pub(super) const PLACE: &str =
     "SELECT n.id, n.tree, n.seq, n.parent, n.depth, n.kind, n.hash, n.version_of, n.edited_from";
 
-pub(super) fn place(row: &Row) -> Result<Place> {
+pub(super) fn place(row: &Row) -> Result<PgNodeAnchor> {
     let hash = ContentHash::from_bytes(get(row, 6)?);
-    Ok(Place {
+    Ok(PgNodeAnchor {
         id: id(row, 0, NodeId::from_bytes)?,
         tree: get(row, 1)?,
         seq: int(row, 2)?,
@@ -48,7 +48,7 @@ fn replace_nul(text: &mut String) {
 
 impl PgChangeApplier<'_> {
     /// Looks up a node and locks its tree; fails if it does not exist.
-    pub(super) fn node(&mut self, id: NodeId) -> Result<Place> {
+    pub(super) fn node(&mut self, id: NodeId) -> Result<PgNodeAnchor> {
         let found = match self.state.nodes.get(&id) {
             Some(place) => *place,
             None => {
@@ -63,13 +63,13 @@ impl PgChangeApplier<'_> {
     }
 
     /// Looks up a node; fails if it is not in this tree.
-    pub(super) fn node_of(&mut self, id: NodeId, tree: Uuid) -> Result<Place> {
+    pub(super) fn node_of(&mut self, id: NodeId, tree: Uuid) -> Result<PgNodeAnchor> {
         let node = self.node(id)?;
         if node.tree == tree { Ok(node) } else { Err(StoreError::Conflict(format!("node {id} is in another tree"))) }
     }
 
     /// Reads a node of a tree by its number.
-    pub(super) fn place_at(&self, tree: Uuid, seq: i64) -> Result<Place> {
+    pub(super) fn place_at(&self, tree: Uuid, seq: i64) -> Result<PgNodeAnchor> {
         if let Some(known) = self.state.place_at(tree, seq) {
             return Ok(known);
         }
@@ -77,7 +77,7 @@ impl PgChangeApplier<'_> {
     }
 
     /// The original of a place, which is the parent of all versions' continuations.
-    pub(super) fn common(&self, mut node: Place) -> Result<Place> {
+    pub(super) fn common(&self, mut node: PgNodeAnchor) -> Result<PgNodeAnchor> {
         while let Some(first) = node.version_of {
             node = self.place_at(node.tree, first)?;
         }
@@ -92,7 +92,7 @@ impl PgChangeApplier<'_> {
     }
 
     /// The continuations and the tag of a node.
-    fn node_state(&mut self, node: &Place) -> Result<PgNodeState> {
+    fn node_state(&mut self, node: &PgNodeAnchor) -> Result<PgNodeState> {
         let key = (node.tree, node.seq);
         if let Some(known) = self.state.states.get(&key) {
             return Ok(*known);
@@ -126,7 +126,7 @@ impl PgChangeApplier<'_> {
         let (session, in_order) = self.turn_of(&node, person)?;
         let local = self.local_id(&node, tree)?;
         let seq = self.next()?;
-        let place = Place {
+        let place = PgNodeAnchor {
             id: node.id,
             tree,
             seq,
@@ -156,7 +156,7 @@ impl PgChangeApplier<'_> {
     fn follow(
         &mut self,
         node: &NewNode,
-        place: &Place,
+        place: &PgNodeAnchor,
         (session, turn): (Uuid, i64),
         order: TurnOrder,
         person: bool,
@@ -171,7 +171,7 @@ impl PgChangeApplier<'_> {
     }
 
     /// Sets the role of a node from an export that predates roles: an edit inherits the role of the edited node.
-    fn inherit_role(&mut self, node: &mut NewNode, edited: Option<&Place>) -> Result<()> {
+    fn inherit_role(&mut self, node: &mut NewNode, edited: Option<&PgNodeAnchor>) -> Result<()> {
         if let Some(from) = edited
             && node.role.is_none()
             && node.hash.is_some_and(|hash| hash.version() == 1)
@@ -199,7 +199,7 @@ impl PgChangeApplier<'_> {
     }
 
     /// The tree and the parent of a new node.
-    fn parent_of(&mut self, node: &NewNode) -> Result<(Uuid, Option<Place>)> {
+    fn parent_of(&mut self, node: &NewNode) -> Result<(Uuid, Option<PgNodeAnchor>)> {
         let (tree, parent) = match node.parent {
             Parent::Root(id) => {
                 let tree = self.tree(id)?;
@@ -240,7 +240,7 @@ impl PgChangeApplier<'_> {
     }
 
     /// Counts a new node at its parent, and returns its contribution to the tree's counts.
-    fn count_new(&mut self, node: &Place, parent: Option<&Place>) -> Result<PgAdded> {
+    fn count_new(&mut self, node: &PgNodeAnchor, parent: Option<&PgNodeAnchor>) -> Result<PgAdded> {
         let messages = i64::from(node.kind == EdgeKind::Continuation);
         let mut added = PgAdded { nodes: 1, messages, depth: node.depth, ..PgAdded::default() };
         let Some(parent) = parent else {

@@ -6,7 +6,7 @@ use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{coded, from_json, get, item, number, opt_int},
     group_reads::{SESSION, session_row},
-    pending_rows::{PgSessionRow, Place},
+    pending_rows::{PgNodeAnchor, PgSessionRow},
     session_state::json,
     uuid::Uuid,
 };
@@ -216,7 +216,7 @@ impl PgChangeApplier<'_> {
     }
 
     /// Moves a session to a node of its own tree, and sets it as the newest human message; each if requested.
-    pub(super) fn advance(&mut self, session: Uuid, node: &Place, [position, focus]: [bool; 2]) -> Result<()> {
+    pub(super) fn advance(&mut self, session: Uuid, node: &PgNodeAnchor, [position, focus]: [bool; 2]) -> Result<()> {
         if position || focus {
             let row = self.session_row(session)?;
             let moves = position && row.tree == Some(node.tree);
@@ -229,7 +229,7 @@ impl PgChangeApplier<'_> {
     }
 
     /// Makes a message a turn of a session. False if it is one already.
-    fn receive_turn(&mut self, session: Uuid, node: &Place, turn: Option<u64>) -> Result<bool> {
+    fn receive_turn(&mut self, session: Uuid, node: &PgNodeAnchor, turn: Option<u64>) -> Result<bool> {
         let row = self.conn.query_one(
             "SELECT n.session, coalesce(n.role, n.author_type), n.tokens, n.content, s.hidden_by IS NOT NULL, r.turn
              FROM nodes n LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq

@@ -14,7 +14,7 @@ use crate::{
 
 /// The immutable columns of a node that a writer needs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct PgNodeAnchor {
     pub(super) id: NodeId,
     pub(super) tree: Uuid,
     pub(super) seq: i64,
@@ -73,7 +73,7 @@ pub(super) struct NewEntry {
 /// A node with the columns that the store computes.
 pub(super) struct PgNewRow {
     pub(super) node: NewNode,
-    pub(super) place: Place,
+    pub(super) place: PgNodeAnchor,
     pub(super) local: String,
     pub(super) session: Option<(Uuid, i64)>,
 }

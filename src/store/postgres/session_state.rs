@@ -6,7 +6,7 @@ use super::{
     apply::PgChangeApplier,
     connection::PostgresConnection,
     decode::{coded, get, id, int, number, opt_int},
-    pending_rows::{PgNewRow, Place},
+    pending_rows::{PgNewRow, PgNodeAnchor},
     session_reader::record,
     uuid::Uuid,
 };
@@ -25,7 +25,7 @@ impl PgChangeApplier<'_> {
     pub(super) fn ingest(
         &mut self,
         heard: &TurnRecord<'_>,
-        node: &Place,
+        node: &PgNodeAnchor,
         session: Uuid,
         order: TurnOrder,
     ) -> Result<()> {

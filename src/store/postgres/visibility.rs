@@ -4,7 +4,7 @@
 use super::{
     apply::{PgAppliedMutation, PgChangeApplier},
     decode::{get, int, opt_int},
-    pending_rows::Place,
+    pending_rows::PgNodeAnchor,
     uuid::Uuid,
 };
 use crate::{
@@ -52,7 +52,7 @@ pub(super) fn restore(apply: &mut PgChangeApplier<'_>, id: NodeId) -> Result<PgA
 
 /// The tag that a node without its own pruning has: that of its parent or, for a version, of its place. For the first
 /// half of a split the place is the split node.
-fn inherited_tag(apply: &PgChangeApplier<'_>, node: &Place) -> Result<Option<i64>> {
+fn inherited_tag(apply: &PgChangeApplier<'_>, node: &PgNodeAnchor) -> Result<Option<i64>> {
     let place = if node.kind == EdgeKind::Version { node.version_of.or(node.edited_from) } else { None };
     tag_of(apply, node.tree, node.parent, place)
 }
@@ -102,7 +102,12 @@ fn hide_unsupported(apply: &mut PgChangeApplier<'_>, tree: Uuid, branch: &[i64])
 }
 
 /// Changes the tag `from` to `to` in the branch at `root`; returns its nodes.
-fn retag_branch(apply: &mut PgChangeApplier<'_>, root: &Place, from: Option<i64>, to: Option<i64>) -> Result<Vec<i64>> {
+fn retag_branch(
+    apply: &mut PgChangeApplier<'_>,
+    root: &PgNodeAnchor,
+    from: Option<i64>,
+    to: Option<i64>,
+) -> Result<Vec<i64>> {
     let branch = collect(apply, root, from)?;
     apply.conn.execute(
         "INSERT INTO node_state (tree, node, hidden_by) SELECT $1, node, $3 FROM unnest($2::bigint[]) b (node)
@@ -122,7 +127,7 @@ fn retag_branch(apply: &mut PgChangeApplier<'_>, root: &Place, from: Option<i64>
 }
 
 /// The nodes of a branch with the same tag: children, versions, and first halves of splits.
-fn collect(apply: &PgChangeApplier<'_>, root: &Place, mark: Option<i64>) -> Result<Vec<i64>> {
+fn collect(apply: &PgChangeApplier<'_>, root: &PgNodeAnchor, mark: Option<i64>) -> Result<Vec<i64>> {
     let sql = "WITH RECURSIVE branch (node) AS (
              SELECT $2::bigint
              UNION
@@ -160,7 +165,13 @@ pub(super) fn count_child(
 }
 
 /// Subtracts a branch from its tree's counts, or adds it. `children` is the parent's current number of continuations.
-fn count_tree(apply: &PgChangeApplier<'_>, root: &Place, branch: &[i64], shown: bool, children: i64) -> Result<()> {
+fn count_tree(
+    apply: &PgChangeApplier<'_>,
+    root: &PgNodeAnchor,
+    branch: &[i64],
+    shown: bool,
+    children: i64,
+) -> Result<()> {
     let (mut parent_leaf, mut parent_branches) = (false, false);
     if root.kind == EdgeKind::Continuation
         && let Some(parent) = root.parent
@@ -193,7 +204,7 @@ fn count_tree(apply: &PgChangeApplier<'_>, root: &Place, branch: &[i64], shown: 
 }
 
 /// The node itself if it is visible, else its nearest visible ancestor.
-pub(super) fn nearest_visible(apply: &PgChangeApplier<'_>, tree: Uuid, seq: i64) -> Result<Place> {
+pub(super) fn nearest_visible(apply: &PgChangeApplier<'_>, tree: Uuid, seq: i64) -> Result<PgNodeAnchor> {
     let mut node = apply.place_at(tree, seq)?;
     // Each step leaves a pruned branch at its root, so the steps are as many as nested prunes.
     while let Some(by) = hidden_by(apply, tree, node.seq)? {

@@ -2,7 +2,7 @@
 
 use super::{
     apply::{Applied, AppliedMutation, ChangeApplier, unsupported},
-    decode::NameCache,
+    decode::UlidCache,
     tables::{
         agents,
         nodes::{self, Anchor},
@@ -77,7 +77,7 @@ impl ChangeApplier<'_> {
                 }
                 let undo = move_back((self.change.op, *session, patch), || {
                     let (position, versions) = sessions::place(self.conn, row)?;
-                    Ok((position.map(|node| NameCache::new(self.conn).node(node)).transpose()?, versions))
+                    Ok((position.map(|node| UlidCache::new(self.conn).node(node)).transpose()?, versions))
                 })?;
                 sessions::update(self.conn, row, patch, position, at)?;
                 (ChangeKind::UpdateSession, Some(AppliedMutation::new(Some(tree), position, undo)))

@@ -105,7 +105,7 @@ impl BranchCopy {
             .prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"))?
             .query_row([row], NodeRow::read)?;
         let (parent_row, version_row, edited_row) = (read.parent, read.version_of, read.edited_from);
-        let node = decode::NameCache::new(apply.conn).finish(vec![read])?.pop();
+        let node = decode::UlidCache::new(apply.conn).finish(vec![read])?.pop();
         let node = node.ok_or_else(|| StoreError::not_found("node", row))?;
         let bytes = node.content.len() + node.raw.as_ref().map_or(0, String::len);
         self.find_children(apply.conn, row, node.depth)?;

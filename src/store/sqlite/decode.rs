@@ -73,7 +73,7 @@ pub(super) struct NodeRow {
 }
 
 impl NodeRow {
-    /// Decodes the columns of [`NODE`]. [`NameCache::finish`] fills in the ids that it refers to.
+    /// Decodes the columns of [`NODE`]. [`UlidCache::finish`] fills in the ids that it refers to.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let mut node = Self::read_stateless(row)?;
         // Most nodes have no state.
@@ -253,7 +253,7 @@ fn conversion_error(
 }
 
 /// A cache of ULIDs by row number, for one snapshot or transaction.
-pub(super) struct NameCache<'c> {
+pub(super) struct UlidCache<'c> {
     conn: &'c Connection,
     trees: RememberedNames,
     agents: RememberedNames,
@@ -267,7 +267,7 @@ struct RememberedNames {
     all: RefCell<HashMap<i64, [u8; 16]>>,
 }
 
-impl<'c> NameCache<'c> {
+impl<'c> UlidCache<'c> {
     pub(super) fn new(conn: &'c Connection) -> Self {
         Self {
             conn,

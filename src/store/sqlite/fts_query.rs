@@ -7,8 +7,8 @@ use rusqlite::{Connection, params, params_from_iter, types::Value};
 
 use super::{
     fts_index::{self, INDEXED_TEXT, IndexedText},
-    prepared_change::TokenizerPool,
-    search_filter::{Conditions, PassageInfos, number, numbered},
+    prepared_change::ChangePreparer,
+    search_filter::{Conditions, FilterSets, number, numbered},
     tables::{received_turns, sessions, trees},
 };
 use crate::{
@@ -30,7 +30,7 @@ const ROW_CAPACITY: usize = 8_192;
 /// terms or, if there are none, with each other.
 pub(super) fn postings(
     conn: &Connection,
-    readers: &TokenizerPool,
+    readers: &ChangePreparer,
     words: &[String],
     filter: &WordFilter,
     most: usize,
@@ -244,8 +244,8 @@ fn add_unindexed(
     found: &mut Postings,
 ) -> Result<()> {
     // Selects by row number: unindexed nodes are few, and an index on another column would read more rows.
-    let (infos, own) = (PassageInfos::of(conn, filter)?, filter.session.map(|id| sessions::row(conn, id)).transpose()?);
-    let here = WordFilter { session: None, ..PassageInfos::residual_filter(filter) };
+    let (infos, own) = (FilterSets::of(conn, filter)?, filter.session.map(|id| sessions::row(conn, id)).transpose()?);
+    let here = WordFilter { session: None, ..FilterSets::residual_filter(filter) };
     let conditions = Conditions::of(conn, &here, "n", "created_at")?;
     let sql =
         format!("SELECT {INDEXED_TEXT} FROM nodes n WHERE n.seq > ?1{} ORDER BY n.seq", numbered(&conditions.sql));

@@ -49,7 +49,7 @@ impl WriteJob {
 
 /// The writer while its thread sleeps.
 #[derive(Default)]
-pub(super) struct IdleWriter {
+pub(super) struct WriterSlot {
     slot: Mutex<IdleSlot>,
     queued: AtomicUsize,
 }
@@ -64,13 +64,13 @@ pub(super) struct IdleSlot {
     pub(super) wordless: Vec<Arc<PreparedChange>>,
 }
 
-impl fmt::Debug for IdleWriter {
+impl fmt::Debug for WriterSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IdleWriter").field("queued", &self.queued).finish_non_exhaustive()
+        f.debug_struct("WriterSlot").field("queued", &self.queued).finish_non_exhaustive()
     }
 }
 
-impl IdleWriter {
+impl WriterSlot {
     /// Returns the slot, unless another thread uses it or a job is queued.
     pub(super) fn try_slot(&self) -> Option<MutexGuard<'_, IdleSlot>> {
         let slot = match self.slot.try_lock() {
@@ -114,7 +114,7 @@ impl IdleWriter {
 /// The writer thread's end of the queue.
 pub(super) struct JobQueue {
     pub(super) jobs: mpsc::Receiver<WriteJob>,
-    pub(super) idle: Arc<IdleWriter>,
+    pub(super) idle: Arc<WriterSlot>,
 }
 
 impl JobQueue {

@@ -10,7 +10,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use super::{error::at_open, prepared_change::TokenizerPool, row_checksums};
+use super::{error::at_open, prepared_change::ChangePreparer, row_checksums};
 use crate::{
     session_state::CompiledRules,
     store::{OpenOptions, Result},
@@ -28,14 +28,14 @@ pub(super) struct ConnectionPool {
     /// True if the store is read-only, whose folder may not be writable.
     read_only: bool,
     idle: Mutex<Vec<Connection>>,
-    tokenizers: TokenizerPool,
+    tokenizers: ChangePreparer,
     rules: Arc<CompiledRules>,
 }
 
 impl ConnectionPool {
     pub(super) fn new(path: &Path, options: &OpenOptions, read_only: bool) -> Self {
         let rules = Arc::clone(&options.rules);
-        let (idle, tokenizers) = (Mutex::default(), TokenizerPool::default());
+        let (idle, tokenizers) = (Mutex::default(), ChangePreparer::default());
         Self { path: path.to_owned(), wait: options.wait, read_only, idle, tokenizers, rules }
     }
 
@@ -118,7 +118,7 @@ impl<'p> PooledConnection<'p> {
     }
 
     /// Tokenizers for unindexed nodes.
-    pub(super) fn tokenizers(&self) -> &'p TokenizerPool {
+    pub(super) fn tokenizers(&self) -> &'p ChangePreparer {
         &self.pool.tokenizers
     }
 }

@@ -132,16 +132,16 @@ impl PreparedWords {
     }
 }
 
-/// A pool of tokenizers, each of which caches words.
+/// Prepares changes outside of the writer: a pool of tokenizers, each of which caches words.
 #[derive(Debug, Default)]
-pub(super) struct TokenizerPool {
+pub(super) struct ChangePreparer {
     idle: Mutex<Vec<WordTokenizer>>,
     /// Hashes of the nodes of the last change with several: the next change of an import continues it. They need not be
     /// right, since each is used only if the stored parent has it.
     newest: Mutex<RowMap<NodeId, ContentHash>>,
 }
 
-impl TokenizerPool {
+impl ChangePreparer {
     /// Precomputes the hashes of a change of several nodes, and its messages without directives: before the writer gets it,
     /// which needs them at once. The parent of a single node is rarely in the change before, so it has none.
     pub(super) fn prepare_hashes(&self, work: &PreparedChange, rules: &CompiledRules) {

@@ -5,7 +5,7 @@ use std::{collections::HashSet, ops::RangeInclusive, sync::LazyLock};
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::Value};
 
 use super::{
-    decode::{FROM, NODE, NameCache, NodeRow},
+    decode::{FROM, NODE, NodeRow, UlidCache},
     fts_query,
     searched_text::{self, searched_columns},
     tables::{agents, received_turns, sessions, staged_nodes::UNSTAGED, trees},
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A filter as SQL conditions on the columns `tree`, `session`, `author`, `kind` and `at`. Subqueries would run once
-/// for each row; [`PassageInfos`] evaluates those once instead.
+/// for each row; [`FilterSets`] evaluates those once instead.
 pub(super) struct Conditions {
     pub(super) sql: String,
     pub(super) values: Vec<Value>,
@@ -113,14 +113,14 @@ pub(super) fn number(row: i64) -> u64 {
 }
 
 /// Parts of a filter that need other tables, evaluated once.
-pub(super) struct PassageInfos {
+pub(super) struct FilterSets {
     /// Sessions of the workspace.
     sessions: Option<HashSet<i64>>,
     /// Trees of other work items.
     others: HashSet<i64>,
 }
 
-impl PassageInfos {
+impl FilterSets {
     pub(super) fn of(conn: &Connection, filter: &WordFilter) -> Result<Self> {
         let sessions = |workspace: &String| -> Result<HashSet<i64>> {
             let mut statement = conn.prepare_cached("SELECT id FROM sessions WHERE workspace = ?1")?;
@@ -156,8 +156,8 @@ pub(super) fn places(
     passages: &[(u64, u32)],
     filter: &WordFilter,
 ) -> Result<Vec<Option<PassageInfo>>> {
-    let elsewhere = PassageInfos::of(conn, filter)?;
-    let conditions = Conditions::of(conn, &PassageInfos::residual_filter(filter), "p", "at")?;
+    let elsewhere = FilterSets::of(conn, filter)?;
+    let conditions = Conditions::of(conn, &FilterSets::residual_filter(filter), "p", "at")?;
     let sql = format!(
         "SELECT sitting, words, tree, session FROM recall_passages p WHERE p.id = ?1{}",
         numbered(&conditions.sql)
@@ -214,7 +214,7 @@ pub(super) fn nodes_at(conn: &Connection, seqs: &[u64]) -> Result<Vec<Node>> {
     for seq in seqs {
         rows.extend(statement.query_row([seq], NodeRow::read).optional()?);
     }
-    NameCache::new(conn).finish(rows)
+    UlidCache::new(conn).finish(rows)
 }
 
 /// Calls `each` for at most `limit` matching nodes, newest first, until it returns `false`.
@@ -320,7 +320,7 @@ fn first(
             found.push(row);
         }
     }
-    NameCache::new(conn).finish(found)
+    UlidCache::new(conn).finish(found)
 }
 
 /// Loads at most `limit` results of a tool, newest first.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, params};
 
 use super::{
-    decode::{FROM, NODE, NameCache, NodeRow},
+    decode::{FROM, NODE, NodeRow, UlidCache},
     tables::{received_turns, sessions, trees},
     visibility::row_of,
 };
@@ -42,7 +42,7 @@ pub(super) fn list(conn: &Connection, target: PurgeTarget) -> Result<Vec<Node>> 
     for row in found {
         rows.extend(statement.query_map([row], NodeRow::read)?.collect::<rusqlite::Result<Vec<_>>>()?);
     }
-    NameCache::new(conn).finish(rows)
+    UlidCache::new(conn).finish(rows)
 }
 
 /// Pairs of an edited node, version or half of a split, and the node that it was made from.

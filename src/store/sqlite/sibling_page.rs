@@ -4,7 +4,7 @@
 use rusqlite::{Connection, params};
 
 use super::{
-    decode::{FROM, NODE, NameCache, NodeRow},
+    decode::{FROM, NODE, NodeRow, UlidCache},
     tables::{
         nodes::{anchor, hidden_by},
         retags::HIDDEN_BY,
@@ -40,5 +40,5 @@ pub(super) fn list(conn: &Connection, of: NodeId, from: SiblingCursor, most: u32
     let rows = statement
         .query_map(params![at.tree, at.depth + 1, at.row, seq, kind, hidden, most], NodeRow::read)?
         .collect::<rusqlite::Result<Vec<_>>>()?;
-    NameCache::new(conn).finish(rows)
+    UlidCache::new(conn).finish(rows)
 }

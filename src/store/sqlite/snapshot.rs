@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::tables::retags::HIDDEN_BY;
 use super::{
-    decode::{FROM, NODE, NameCache, NodeRow},
+    decode::{FROM, NODE, NodeRow, UlidCache},
     fts_query, local_ids, path,
     pool::ConnectionPool,
     search_filter, session_state, shared_text, sibling_page,
@@ -66,7 +66,7 @@ impl<'p> SqliteSnapshot<'p> {
     pub(super) fn nodes(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Node>> {
         let mut statement = self.conn.prepare_cached(sql)?;
         let rows = statement.query_map(params, NodeRow::read)?.collect::<rusqlite::Result<Vec<_>>>()?;
-        NameCache::new(&self.conn).finish(rows)
+        UlidCache::new(&self.conn).finish(rows)
     }
 
     pub(super) fn tree_row(&self, id: Option<TreeId>) -> Result<Option<i64>> {
@@ -75,7 +75,7 @@ impl<'p> SqliteSnapshot<'p> {
 
     fn finish_session(&self, row: sessions::SessionRow) -> Result<Session> {
         let (mut session, agent, tree, [position, cursor]) = row;
-        let names = NameCache::new(&self.conn);
+        let names = UlidCache::new(&self.conn);
         session.agent = names.agent(agent)?;
         session.tree = names.tree(tree)?;
         let mut versions = Vec::with_capacity(session.versions.len());
@@ -120,7 +120,7 @@ impl NodeReader for SqliteSnapshot<'_> {
     }
 
     fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>> {
-        NameCache::new(&self.conn).finish(path::read(&self.conn, to, versions, limit)?)
+        UlidCache::new(&self.conn).finish(path::read(&self.conn, to, versions, limit)?)
     }
 
     fn path_metadata(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Option<String>>> {
@@ -232,7 +232,7 @@ impl NodeReader for SqliteSnapshot<'_> {
     }
 
     fn source(&self, source: &str) -> Result<Option<NodeId>> {
-        sources::node(&self.conn, source)?.map(|row| NameCache::new(&self.conn).node(row)).transpose()
+        sources::node(&self.conn, source)?.map(|row| UlidCache::new(&self.conn).node(row)).transpose()
     }
 
     fn sources_of(&self, node: NodeId) -> Result<Vec<String>> {

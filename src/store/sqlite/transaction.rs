@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use super::{
     error::clone_error,
     pool::PooledConnection,
-    prepared_change::{PreparedChange, TokenizerPool},
+    prepared_change::{ChangePreparer, PreparedChange},
     session_state,
     snapshot::SqliteSnapshot,
     writer::WriterThread,
@@ -133,12 +133,12 @@ enum TransactionState {
 /// An open transaction.
 pub(super) struct SqliteTransaction {
     state: Mutex<TransactionState>,
-    tokenizers: TokenizerPool,
+    tokenizers: ChangePreparer,
 }
 
 impl SqliteTransaction {
     pub(super) fn new(lent: LentWriter) -> Self {
-        Self { state: Mutex::new(TransactionState::Idle(lent)), tokenizers: TokenizerPool::default() }
+        Self { state: Mutex::new(TransactionState::Idle(lent)), tokenizers: ChangePreparer::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, TransactionState> {
@@ -243,7 +243,7 @@ impl ReadConnection<'_> {
     }
 
     /// Tokenizers for unindexed nodes.
-    pub(super) fn tokenizers(&self) -> &TokenizerPool {
+    pub(super) fn tokenizers(&self) -> &ChangePreparer {
         match self {
             Self::Pooled(conn) => conn.tokenizers(),
             Self::Transaction(reader) => &reader.transaction.tokenizers,

@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::{
-    decode::NameCache,
+    decode::UlidCache,
     snapshot::SqliteSnapshot,
     tables::{provenance, retags::HIDDEN_BY, trees},
 };
@@ -52,7 +52,7 @@ impl ShapeReader for SqliteSnapshot<'_> {
     }
 
     fn map_nodes(&self, nodes: &[u64]) -> Result<Vec<Option<MapNode>>> {
-        let names = NameCache::new(&self.conn);
+        let names = UlidCache::new(&self.conn);
         let mut statement = self.conn.prepare_cached(
             "SELECT n.ulid, n.author, n.author_type, p.envelope
              FROM nodes n LEFT JOIN provenance p ON p.node = n.seq WHERE n.seq = ?1",

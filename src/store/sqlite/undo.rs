@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     apply::ChangeApplier,
-    decode::{NameCache, coded, entry_of},
+    decode::{UlidCache, coded, entry_of},
     snapshot::SqliteSnapshot,
     tables::{agents, journal, nodes, sessions},
 };
@@ -93,7 +93,7 @@ fn inverse_of_append(conn: &Connection, node: i64) -> Result<Option<Mutation>> {
     if anchor.parent.is_none() || nodes::hidden_by(conn, node)? == Some(node) {
         return Ok(None);
     }
-    Ok(Some(Mutation::Prune { node: NameCache::new(conn).node(node)? }))
+    Ok(Some(Mutation::Prune { node: UlidCache::new(conn).node(node)? }))
 }
 
 fn group_end(conn: &Connection, group: i64) -> Result<i64> {

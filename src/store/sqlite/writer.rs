@@ -19,8 +19,8 @@ use super::{
     cache::WriterCache,
     error::clone_error,
     fts_index,
-    job_queue::{IdleWriter, JobQueue, Task, WriteJob},
-    prepared_change::{PreparedChange, TokenizerPool},
+    job_queue::{JobQueue, Task, WriteJob, WriterSlot},
+    prepared_change::{ChangePreparer, PreparedChange},
     purge_rewrite, session_state,
     staged_change::{SLICE_PAUSE, SlicePace, StagedChange, StagedPart},
     staged_visibility::MarkReplacement,
@@ -47,10 +47,10 @@ pub(super) struct WriterHandle {
     queue: Option<mpsc::Sender<WriteJob>>,
     thread: Option<JoinHandle<()>>,
     path: PathBuf,
-    pub(super) tokenizers: TokenizerPool,
+    pub(super) tokenizers: ChangePreparer,
     pub(super) rules: Arc<CompiledRules>,
     borrower: Borrower,
-    pub(super) idle: Arc<IdleWriter>,
+    pub(super) idle: Arc<WriterSlot>,
 }
 
 impl WriterHandle {
@@ -61,7 +61,7 @@ impl WriterHandle {
         marked: Vec<MarkReplacement>,
     ) -> Result<Self> {
         let (queue, jobs) = mpsc::channel();
-        let idle = Arc::<IdleWriter>::default();
+        let idle = Arc::<WriterSlot>::default();
         let jobs = JobQueue { jobs, idle: Arc::clone(&idle) };
         conn.busy_timeout(Duration::ZERO)?;
         let worker = WriterThread {
@@ -85,7 +85,7 @@ impl WriterHandle {
             queue,
             thread,
             path,
-            tokenizers: TokenizerPool::default(),
+            tokenizers: ChangePreparer::default(),
             rules,
             borrower: Borrower::default(),
             idle,
@@ -94,7 +94,7 @@ impl WriterHandle {
 
     /// Creates a writer that refuses all changes, for a read-only store.
     pub(super) fn read_only(path: PathBuf) -> Self {
-        let (tokenizers, borrower, idle) = (TokenizerPool::default(), Borrower::default(), Arc::default());
+        let (tokenizers, borrower, idle) = (ChangePreparer::default(), Borrower::default(), Arc::default());
         Self { queue: None, thread: None, path, tokenizers, rules: Arc::default(), borrower, idle }
     }
 

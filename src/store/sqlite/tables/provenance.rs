@@ -6,7 +6,7 @@ use crate::{
     store::{
         GenerationRow, Result, StoreError,
         envelope_compression::{pack, unpack},
-        sqlite::{decode::NameCache, tables::nodes::ONLY_CHILD},
+        sqlite::{decode::UlidCache, tables::nodes::ONLY_CHILD},
     },
     types::{AuthorType, Json},
 };
@@ -50,7 +50,7 @@ pub(in crate::store::sqlite) fn each(
     small: bool,
     each: &mut dyn FnMut(GenerationRow<'_>),
 ) -> Result<()> {
-    let names = NameCache::new(conn);
+    let names = UlidCache::new(conn);
     let within = match session {
         Some(_) => {
             "n.session IN (
