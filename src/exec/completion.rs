@@ -208,8 +208,11 @@ impl CompletionList<'_> {
             ("\"D\"", _) => self.documents(&name)?,
             ("\"T\"", _) => self.trees(&name)?,
             ("\"A\"", _) => {
-                for agent in self.scope.snapshot.agents()? {
-                    self.quoted(&name, agent.name(), agent.profile.model.as_deref().unwrap_or_default());
+                // A model may be an address of the owner's network.
+                let shows_model = self.scope.held.has(Permission::CrossTree);
+                for agent in self.scope.snapshot.agents()?.into_iter().filter(|agent| !agent.removed) {
+                    let model = agent.profile.model.as_deref().filter(|_| shows_model);
+                    self.quoted(&name, agent.name(), model.unwrap_or_default());
                 }
             }
             (_, Some(ArgType::Enum(words))) => words.iter().for_each(|word| self.value(&name, word)),

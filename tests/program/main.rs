@@ -48,6 +48,8 @@ mod serve_archive;
 #[cfg(feature = "serve")]
 mod serve_attacks;
 #[cfg(feature = "serve")]
+mod serve_cancellation;
+#[cfg(feature = "serve")]
 mod serve_delegations;
 #[cfg(feature = "serve")]
 mod serve_docs;

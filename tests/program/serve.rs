@@ -294,6 +294,9 @@ async fn values_out_of_range_are_refused() {
         let body = json!({ "content": "Paint it.", "metadata": metadata });
         assert_eq!(server.post(&children, body).await.0, 422, "{metadata}");
     }
+    let (status, refused) = server.post(&children, json!({ "content": "Paint it.", "kind": "version" })).await;
+    let said = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(status == 422 && said.contains("`edit`"), "{status} {refused}");
     let child = server.ok(&children, json!({ "content": "Paint it.", "metadata": { "by": "hand" } })).await;
     let beside = server.ok(&children, json!({ "content": "Sell it." })).await;
     let text = format!("/api/v1/nodes/{}/text", child["id"].as_str().unwrap());

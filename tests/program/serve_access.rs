@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{
     cli::Home,
     http::{HttpServer, answer, events},
-    sse::{Server as Upstream, status},
+    sse::{Server as Upstream, good, status},
 };
 
 /// An id of nothing.
@@ -109,6 +109,24 @@ async fn a_token_file_that_cannot_be_read_opens_nothing() {
     std::os::unix::fs::symlink(home.file("elsewhere"), home.file("loom.db.tokens")).unwrap();
     let server = HttpServer::start(&home, &[]);
     assert_eq!(answer(server.request(Method::GET, "/api/v1/trees")).await.0, 401);
+}
+
+/// The token file is that of the database, by whatever path the database is opened.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_to_a_database_has_its_tokens() {
+    let home = Home::new();
+    home.ok(&["new", "Once"]);
+    let token = home.ok(&["serve", "token", "new", "app"]).trim().to_owned();
+    std::os::unix::fs::symlink(home.file("loom.db"), home.file("link.db")).unwrap();
+    let linked = Home::with_database(home.file("link.db").to_str().unwrap().to_owned());
+    assert!(linked.ok(&["serve", "token", "list"]).contains("app"));
+    for home in [&home, &linked] {
+        let server = HttpServer::start(home, &[]);
+        assert_eq!(server.get("/api/v1/trees").await.0, 401);
+        let (status, trees) = answer(server.request(Method::GET, "/api/v1/trees").bearer_auth(&token)).await;
+        assert_eq!((status, trees["data"].as_array().unwrap().len()), (200, 1));
+    }
 }
 
 #[tokio::test]
@@ -363,6 +381,210 @@ async fn a_token_that_reads_recalls() {
     assert_eq!(post("/api/v1/trees", json!({ "content": "x" })).await.0, 403);
 }
 
+#[tokio::test]
+async fn a_window_shows_no_node_of_another_tree() {
+    let home = Home::new();
+    let token = |name: &str| home.ok(&["serve", "token", "new", name, "--project", name]).trim().to_owned();
+    let (red, blue) = (token("red"), token("blue"));
+    let server = HttpServer::start(&home, &[]);
+    let plant = async |token: &str| {
+        let request = server.request(Method::POST, "/api/v1/trees").bearer_auth(token);
+        let made = answer(request.json(&json!({ "content": "A shed." }))).await.1;
+        made["root"]["id"].as_str().unwrap().to_owned()
+    };
+    let (own, second, foreign) = (plant(&red).await, plant(&red).await, plant(&blue).await);
+    for (hoist, expected) in [(own.as_str(), 200), (&second, 404), (&foreign, 404), (NO_ID, 404)] {
+        let request = server.request(Method::GET, &format!("/api/v1/nodes/{own}/window?hoist={hoist}"));
+        let (status, window) = answer(request.bearer_auth(&red)).await;
+        assert_eq!(status, expected, "{hoist}: {window}");
+    }
+}
+
+/// A workspace that a token of a project names is one of the project, not the folder of a user.
+#[tokio::test]
+async fn a_token_of_a_project_starts_no_session_in_the_folder_of_a_user() {
+    let home = Home::new();
+    let mine = home.json(&["new", "Mine"])[0]["tree"]["id"].clone();
+    let folder = home.file("").canonicalize().unwrap().to_str().unwrap().to_owned();
+    let token = |name: &str, more: &[&str]| {
+        home.ok(&[&["serve", "token", "new", name, "--scope", "write"], more].concat()).trim().to_owned()
+    };
+    let (shop, whole) = (token("shop", &["--project", "shop"]), token("whole", &[]));
+    let server = HttpServer::start(&home, &[]);
+    let post = async |path: &str, body: Value| {
+        let (status, answer) = answer(server.request(Method::POST, path).bearer_auth(&shop).json(&body)).await;
+        assert!((200..300).contains(&status), "{path}: {status} {answer}");
+        answer
+    };
+    let made = post("/api/v1/trees", json!({ "content": "Theirs" })).await;
+    let (tree, root) = (&made["tree"]["id"], made["root"]["id"].as_str().unwrap());
+    let model = "scripted:words";
+    let session = post("/api/v1/sessions", json!({ "tree": tree, "workspace": folder })).await;
+    let begun = post("/api/v1/conversations", json!({ "workspace": folder })).await;
+    let sent = json!({ "content": "Look.", "model": model, "workspace": folder });
+    let sent = post("/api/v1/items/S-1/messages", sent).await;
+    let path = format!("/api/v1/nodes/{root}/continuations");
+    post(&path, json!({ "models": [model], "agent": "collaborator", "workspace": folder })).await;
+    post("/api/v1/delegations", json!({ "node": root, "goal": "Look.", "workspace": folder })).await;
+    let list = async |token: &str| {
+        let path = format!("/api/v1/sessions?workspace={folder}");
+        answer(server.request(Method::GET, &path).bearer_auth(token)).await.1["data"].as_array().unwrap().clone()
+    };
+    let found = list(&whole).await;
+    assert!(found.iter().all(|session| session["tree_id"] == mine) && found.len() == 1, "{found:?}");
+    home.ok(&["say", "More"]);
+    let (_, nodes) = answer(
+        server.request(Method::GET, &format!("/api/v1/trees/{}/nodes", mine.as_str().unwrap())).bearer_auth(&whole),
+    )
+    .await;
+    assert_eq!(nodes["data"][1]["content"], "More", "{nodes}");
+    let found = list(&shop).await;
+    for id in [&session["id"], &sent["session_id"], &begun["id"]] {
+        assert!(found.iter().any(|session| session["id"] == *id), "{id}: {found:?}");
+    }
+    assert!(found.iter().all(|session| session["tree_id"] != mine), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_model_by_its_address_or_file_needs_a_token_of_scope_admin() {
+    let home = Home::new();
+    home.ok(&["new", "Once"]);
+    let token = |scope: &str| home.ok(&["serve", "token", "new", scope, "--scope", scope]).trim().to_owned();
+    let (writer, admin) = (token("write"), token("admin"));
+    let upstream = Upstream::with_model("m", [good("It is."), good("It is."), good("It is."), good("It is.")]).await;
+    let address = format!("{}#m", upstream.url());
+    let server = HttpServer::start(&home, &[]);
+    let trees = answer(server.request(Method::GET, "/api/v1/trees").bearer_auth(&writer)).await.1;
+    let root = trees["data"][0]["root_id"].as_str().unwrap();
+    let message = json!({ "role": "user", "content": "hi" });
+    for (token, model, expected) in [
+        (&writer, address.as_str(), 403),
+        (&writer, "local:/etc/passwd", 403),
+        (&writer, "scripted:words", 200),
+        (&admin, &address, 200),
+    ] {
+        for (path, body) in [
+            (format!("/api/v1/nodes/{root}/continuations"), json!({ "models": [model] })),
+            ("/api/v1/items/7/messages".to_owned(), json!({ "content": "hi", "model": model })),
+            ("/v1/chat/completions".to_owned(), json!({ "model": model, "messages": [message] })),
+            ("/v1/responses".to_owned(), json!({ "model": model, "input": "hi" })),
+        ] {
+            let request = server.request(Method::POST, &path).bearer_auth(token).json(&body);
+            let (status, answer) = answer(request).await;
+            assert_eq!(status, expected, "{path} {model}: {answer}");
+            assert!(status == 200 || answer["error"]["code"] == "scope", "{answer}");
+        }
+        assert_eq!(upstream.requests().is_empty(), token == &writer, "{model}");
+    }
+}
+
+/// A token that is limited to a model's agent changes the sessions of that agent only, and writes as a person or as system
+/// in its own conversations only.
+#[tokio::test]
+async fn a_token_of_an_agent_changes_no_session_of_another() {
+    let home = Home::new();
+    home.ok(&["agents", "add", "bot", "--permissions", "loom_aware,loom_write,loom_generate"]);
+    let token = |name: &str, agent: &str| {
+        home.ok(&["serve", "token", "new", name, "--scope", "write", "--agent", agent]).trim().to_owned()
+    };
+    let (bot, owner) = (token("bot", "bot"), token("owner", "owner"));
+    let server = HttpServer::start(&home, &[]);
+    let send = async |method: Method, path: &str, token: &str, body: &Value| {
+        answer(server.request(method, path).bearer_auth(token).json(body)).await
+    };
+    let items = |role: &str| json!({ "items": [{ "role": role, "content": "hi" }] });
+    for (author, expected) in [(&owner, 403), (&bot, 200)] {
+        let begun = send(Method::POST, "/v1/conversations", author, &items("user")).await.1;
+        let conversation = begun["id"].as_str().unwrap();
+        let path = format!("/v1/conversations/{conversation}");
+        let session = format!("/api/v1/sessions/{}", conversation.strip_prefix("conv_").unwrap());
+        let position = send(Method::GET, &session, &owner, &Value::Null).await.1["position_id"].clone();
+        let item = send(Method::GET, &format!("{path}/items"), &owner, &Value::Null).await.1["first_id"].clone();
+        let spoken = send(Method::POST, &format!("{path}/items"), &bot, &items("assistant")).await;
+        assert_eq!(spoken.0, 200, "{}", spoken.1);
+        for (method, path, body) in [
+            (Method::POST, format!("{path}/items"), items("user")),
+            (Method::POST, format!("{path}/items"), items("system")),
+            (
+                Method::POST,
+                "/v1/responses".to_owned(),
+                json!({ "model": "scripted:words", "input": "hi", "conversation": conversation }),
+            ),
+            (Method::POST, path.clone(), json!({ "metadata": { "topic": "boats" } })),
+            (Method::DELETE, format!("{path}/items/{}", item.as_str().unwrap()), Value::Null),
+            (Method::PATCH, session.clone(), json!({ "name": "taken" })),
+            (Method::POST, format!("{session}/switch"), json!({ "node": position })),
+            (Method::POST, format!("{session}/reset"), json!({})),
+            (Method::DELETE, path.clone(), Value::Null),
+        ] {
+            let (status, answer) = send(method.clone(), &path, &bot, &body).await;
+            assert_eq!(status, expected, "{method} {path} {body}: {answer}");
+        }
+        let ended = send(Method::DELETE, &session, &bot, &Value::Null).await;
+        assert_eq!(ended.0, if author == &owner { 403 } else { 409 }, "{}", ended.1);
+    }
+}
+
+/// Without the permission `cross_tree`, an agent reaches no other tree. Without being a person, it reads no prompt of another.
+#[tokio::test]
+async fn an_agent_without_cross_tree_reaches_no_other_tree() {
+    let home = Home::new();
+    home.start("A red shed.");
+    let agent = |name: &str, permissions: &str, system: &str, model: &str| {
+        let options = ["--permissions", permissions, "--system", system, "--model", model];
+        home.ok(&[&["agents", "add", name], &options[..]].concat());
+        home.ok(&["serve", "token", "new", name, "--scope", "write", "--agent", name]).trim().to_owned()
+    };
+    let bot = agent("bot", "loom_aware,loom_write", "You are the bot.", "scripted:words");
+    let scout = agent("scout", "loom_aware,loom_write,cross_tree", SECRET, "http://10.0.0.7:9/v1#m");
+    let whole = home.ok(&["serve", "token", "new", "whole", "--scope", "write"]).trim().to_owned();
+    let server = HttpServer::start(&home, &[]);
+    let send = async |method: Method, path: &str, token: &str, body: Value| {
+        answer(server.request(method, path).bearer_auth(token).json(&body)).await
+    };
+    let plant = async |title: &str| {
+        let made =
+            send(Method::POST, "/api/v1/trees", &whole, json!({ "content": "A red door.", "title": title })).await;
+        (made.1["tree"]["id"].clone(), made.1["root"]["id"].as_str().unwrap().to_owned())
+    };
+    let ((tree, root), (far_tree, far)) = (plant("near").await, plant("hidden title").await);
+    let child = json!({ "content": "Paint it." });
+    let child = send(Method::POST, &format!("/api/v1/nodes/{root}/children"), &whole, child).await.1["id"].clone();
+    let (child, changes) = (child.as_str().unwrap(), format!("/api/v1/nodes/{root}/changes"));
+    let linked = format!("/api/v1/nodes/{child}/changes");
+    assert_eq!(send(Method::POST, &linked, &whole, json!({ "op": "link", "tree": far_tree })).await.0, 200);
+    for (token, expected) in [(&bot, 403), (&scout, 200)] {
+        for (path, body, expected) in [
+            ("/api/v1/recall", json!({ "query": "red" }), expected),
+            ("/api/v1/recall", json!({ "query": "red", "workspace": "/shop" }), expected),
+            ("/api/v1/recall", json!({ "query": "red", "tree": tree }), 200),
+            (&changes, json!({ "op": "link", "node": child }), 200),
+            (&changes, json!({ "op": "unlink", "node": child }), 200),
+            (&changes, json!({ "op": "link", "node": far, "note": "there" }), expected),
+            (&changes, json!({ "op": "link", "tree": far_tree, "note": "there" }), expected),
+            (&changes, json!({ "op": "copy", "to": far }), expected),
+        ] {
+            let (status, answer) = send(Method::POST, path, token, body.clone()).await;
+            assert_eq!(status, expected, "{path} {body}: {answer}");
+        }
+        let lines = json!({ "tree": tree, "lines": [format!("list {child} links"), "list agents".to_owned()] });
+        let listed = send(Method::POST, "/api/v1/arrow", token, lines).await.1.to_string();
+        for shown in ["hidden title", "10.0.0.7"] {
+            assert_eq!(listed.contains(shown), expected == 200, "{shown}: {listed}");
+        }
+    }
+    let prompts = ["You are the bot.", SECRET];
+    for (token, shown) in [(&bot, [true, false]), (&scout, [false, true]), (&whole, [true, true])] {
+        let list = send(Method::GET, "/api/v1/agents", token, Value::Null).await.1.to_string();
+        assert_eq!(prompts.map(|prompt| list.contains(prompt)), shown, "{list}");
+        let (bot, scout) = (
+            send(Method::GET, "/api/v1/agents/bot", token, Value::Null).await.1.to_string(),
+            send(Method::GET, "/api/v1/agents/scout", token, Value::Null).await.1.to_string(),
+        );
+        assert_eq!([bot.contains(prompts[0]), scout.contains(prompts[1])], shown, "{bot} {scout}");
+    }
+}
+
 /// Continues a thought, as programs did before this was refused. Returns the id of the node.
 fn append_below(home: &Home, thought: &str, text: &str) -> String {
     let loom = loomtree::session::open(home.file("loom.db")).unwrap();
@@ -376,7 +598,7 @@ fn append_below(home: &Home, thought: &str, text: &str) -> String {
 async fn a_token_of_an_agent_reads_no_thought_of_another() {
     let home = Home::new();
     home.ok(&["new", "Once"]);
-    home.ok(&["agents", "add", "critic"]);
+    home.ok(&["agents", "add", "critic", "--permissions", "loom_aware"]);
     home.ok(&["do", "--as", "collaborator", &format!("→ think\n{SECRET}\n←")]);
     let token = |name: &str, more: &[&str]| {
         home.ok(&[&["serve", "token", "new", name, "--scope", "write"], more].concat()).trim().to_owned()
@@ -388,9 +610,11 @@ async fn a_token_of_an_agent_reads_no_thought_of_another() {
     let id = |value: &Value| value.as_str().unwrap().to_owned();
     let tree = get("/api/v1/trees").await[0].clone();
     let (tree, root) = (id(&tree["id"]), id(&tree["root_id"]));
-    let thought = id(&get(&format!("/api/v1/nodes/{root}/children?kind=thought")).await[0]["id"]);
+    let thought = get(&format!("/api/v1/nodes/{root}/children?kind=thought")).await[0].clone();
+    let (thought, short) = (id(&thought["id"]), id(&thought["local_id"]));
     let below = append_below(&home, &thought, "an answer to the thought");
     home.ok(&["do", "--as", "collaborator", &format!("bookmark {thought} \"mark\"")]);
+    home.ok(&["do", &format!("link root to {thought}")]);
     let session = id(&get(&format!("/api/v1/sessions?tree={tree}")).await[0]["id"]);
     let read = async |token: &str, path: &str| {
         let sent = server.request(Method::GET, path).bearer_auth(token).send().await.unwrap();
@@ -433,6 +657,19 @@ async fn a_token_of_an_agent_reads_no_thought_of_another() {
         let body = json!({ "query": "secret", "tree": tree });
         let request = server.request(Method::POST, "/api/v1/recall").bearer_auth(token).json(&body);
         assert_eq!(answer(request).await.1.to_string().contains(SECRET), expected);
+        // A bookmark and a link lead the agent itself to its thought.
+        for line in ["view bookmark:\"mark\"", "list root bookmarks", "list root links", "view root"] {
+            let request = server.request(Method::POST, "/api/v1/arrow").bearer_auth(token);
+            let ran = answer(request.json(&json!({ "tree": tree, "lines": [line] }))).await.1;
+            assert_eq!(ran.to_string().contains(SECRET), expected, "{line}: {ran}");
+        }
+        let (_, window) = read(token, &format!("/api/v1/nodes/{root}/window?steps=bookmark")).await;
+        assert_eq!(window.contains(&thought), expected, "{window}");
+        for (node, line) in [(&root, "view bookmark:"), (&below, "view "), (&root, &format!("view {short}"))] {
+            let request = server.request(Method::POST, "/api/v1/arrow/completions").bearer_auth(token);
+            let completed = answer(request.json(&json!({ "node": node, "line": line }))).await.1;
+            assert_eq!(completed.to_string().contains(SECRET), expected, "{line}: {completed}");
+        }
     }
 }
 

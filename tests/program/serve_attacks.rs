@@ -11,7 +11,11 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::support::{cli::Home, http::HttpServer};
+use crate::support::{
+    cli::Home,
+    http::HttpServer,
+    sse::{Server as Upstream, status as answer},
+};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -102,6 +106,32 @@ async fn requests_with_two_meanings_are_refused() {
     }
     let trees = server.get("/api/v1/trees").await.1;
     assert_eq!(trees["data"], json!([]), "none of them was executed");
+}
+
+#[tokio::test]
+async fn the_proxy_passes_a_path_as_written_and_none_that_leaves_the_provider() {
+    let home = Home::new();
+    let upstream = Upstream::start((0..2).map(|_| answer(200, "", "{}"))).await;
+    let base = upstream.url().replace("/v1", "/base");
+    let server = HttpServer::start(&home, &["--openai-upstream", &base, "--anthropic-upstream", &base]);
+    for (path, expected) in [
+        ("/proxy/openai/v1/models/org%2Fmodel?x=%2F", 200),
+        ("/proxy/anthropic/v1/models/a%20b", 200),
+        ("/proxy/openai/v1/../../admin", 422),
+        ("/proxy/openai/v1/%2e%2e/%2E./admin", 422),
+        ("/proxy/openai/.%2e/admin", 422),
+        ("/proxy/openai/v1/./models", 422),
+        ("/proxy/anthropic/%2e%2e/admin", 422),
+    ] {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut found = Vec::new();
+        tokio::time::timeout(PATIENCE, stream.read_to_end(&mut found)).await.unwrap().unwrap();
+        assert_eq!(status(&found), expected, "{path}: {}", String::from_utf8_lossy(&found));
+    }
+    let lines: Vec<String> = upstream.requests().into_iter().map(|request| request.line).collect();
+    assert_eq!(lines, ["GET /base/v1/models/org%2Fmodel?x=%2F", "GET /base/v1/models/a%20b"]);
 }
 
 #[tokio::test]

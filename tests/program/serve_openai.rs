@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{
     cli::Home,
     http::{HttpServer, answer, events},
-    sse::{Server as Upstream, Step, good, status},
+    sse::{DONE, Server as Upstream, Step, finish, good, head, send, status, text, usage},
 };
 
 const MODEL: &str = "scripted:words";
@@ -47,6 +47,25 @@ async fn a_conversation_keeps_items_in_order_and_unknown_ones_unchanged() {
     assert!(home.ok(&["trees"]).contains("Conversation"));
     assert_eq!(answer(server.request(Method::DELETE, &path)).await.1["deleted"], true);
     assert_eq!(server.get(&path).await.0, 404);
+}
+
+#[tokio::test]
+async fn items_that_are_deleted_at_the_same_moment_stay_deleted() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let item = |number: usize| json!({ "role": "user", "content": number.to_string() });
+    for _ in 0..3 {
+        let body = json!({ "items": (0..9).map(item).collect::<Value>() });
+        let conversation = server.ok("/v1/conversations", body).await;
+        let items = format!("/v1/conversations/{}/items", conversation["id"].as_str().unwrap());
+        let page = server.get(&format!("{items}?order=asc")).await.1;
+        let ids: Vec<&str> = page["data"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap()).collect();
+        let delete = |id: &&str| answer(server.request(Method::DELETE, &format!("{items}/{id}")));
+        let deleted = futures_util::future::join_all(ids[..8].iter().map(delete)).await;
+        assert!(deleted.iter().all(|(status, _)| *status == 200), "{deleted:?}");
+        let left = server.get(&items).await.1;
+        assert_eq!((&left["first_id"], &left["last_id"]), (&json!(ids[8]), &json!(ids[8])), "{left}");
+    }
 }
 
 #[tokio::test]
@@ -281,6 +300,42 @@ async fn the_proxy_passes_bytes_on_and_records_a_tree_without_the_key() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap_or_default();
         assert!(!bytes.windows(13).any(|window| window == b"sk-secret-key"));
     }
+}
+
+#[tokio::test]
+async fn stats_count_the_tokens_of_calls_completions_and_responses() {
+    let home = Home::new();
+    let json_answer = |body: &Value| status(200, "content-type: application/json", &body.to_string());
+    let counted = || vec![head(), send(text("Three.")), send(finish("stop")), send(usage(1_000, 0, 100)), send(DONE)];
+    let message = json!({ "role": "assistant", "content": "One." });
+    let upstream = Upstream::with_model(
+        "m",
+        [
+            json_answer(&json!({ "choices": [{ "message": message }],
+                "usage": { "prompt_tokens": 3, "completion_tokens": 2 } })),
+            json_answer(&json!({ "role": "assistant", "content": [{ "type": "text", "text": "Two." }],
+                "usage": { "input_tokens": 10, "cache_read_input_tokens": 20, "output_tokens": 5 } })),
+            counted(),
+            counted(),
+        ],
+    )
+    .await;
+    let (base, model) = (upstream.url().replace("/v1", ""), format!("{}#m", upstream.url()));
+    std::fs::write(home.file("config.yaml"), "prices: { 'http*': { input: 1000000, output: 0, currency: cents } }\n")
+        .unwrap();
+    let (config, asked) = (home.file("config.yaml"), json!([{ "role": "user", "content": "hi" }]));
+    let config = ["--config", config.to_str().unwrap()];
+    let server =
+        HttpServer::start(&home, &[&config[..], &["--openai-upstream", &base, "--anthropic-upstream", &base]].concat());
+    let called = json!({ "model": "m", "messages": asked });
+    server.ok("/proxy/openai/v1/chat/completions", called.clone()).await;
+    server.ok("/proxy/anthropic/v1/messages", called).await;
+    server.ok("/v1/chat/completions", json!({ "model": model, "messages": asked })).await;
+    server.ok("/v1/responses", json!({ "model": model, "input": "hi" })).await;
+    let all = home.json(&["stats", "--all"])[0]["all"].clone();
+    let numbers = ["generations", "uncounted", "prompt", "cached", "output", "priced"].map(|name| &all[name]);
+    assert_eq!(json!(numbers), json!([4, 0, 2_033, 20, 207, 2]), "{all}");
+    assert_eq!(all["cost"], json!([{ "amount": 2_000.0, "currency": "cents" }]));
 }
 
 #[tokio::test]

@@ -270,17 +270,30 @@ async fn merge(
         .await
 }
 
-/// Removes the content of a node and of its copies permanently. Needs a token of scope admin.
-#[utoipa::path(post, path = "/nodes/{node}/purge", tag = "nodes", params(("node" = NodeId, Path)), responses((status = OK, body = Receipt)))]
+/// Result of a purge.
+#[derive(Serialize, ToSchema)]
+struct PurgeAnswer {
+    #[serde(flatten)]
+    receipt: Receipt,
+    /// Visible copies of the node, edits and halves of a split: they may contain the same text and are not purged.
+    copies: Vec<NodeId>,
+}
+
+/// Removes the content of a node permanently and returns its copies, which are not purged. Needs a token of scope admin.
+#[utoipa::path(post, path = "/nodes/{node}/purge", tag = "nodes", params(("node" = NodeId, Path)), responses((status = OK, body = PurgeAnswer)))]
 async fn purge(
     State(state): State<AppState>,
     AdminCaller(caller): AdminCaller,
     Route(id): Route<NodeId>,
-) -> Result<Json<Receipt>> {
+) -> Result<Json<PurgeAnswer>> {
     state
         .run(move |state| {
             state.node(&caller, id)?;
-            Ok(Json(state.actor_for(&caller, Tool::Prune)?.purge(PurgeTarget::Node(id))?))
+            let target = PurgeTarget::Node(id);
+            let mut copies: Vec<_> = state.loom().snapshot()?.copies(target)?.into_iter().map(|node| node.id).collect();
+            copies.retain(|copy| state.node(&caller, *copy).is_ok());
+            let receipt = state.actor_for(&caller, Tool::Prune)?.purge(target)?;
+            Ok(Json(PurgeAnswer { receipt, copies }))
         })
         .await
 }

@@ -1,5 +1,7 @@
 //! Sessions: list, start, read with state and turns, move, reset, end.
 
+use std::collections::{HashMap, hash_map::Entry};
+
 use axum::{Json, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -65,7 +67,17 @@ async fn list_sessions(
                 ..SessionFilter::default()
             };
             let mut sessions = state.loom().sessions(&filter)?;
-            sessions.retain(|session| caller.can_see_item(session.item.as_ref()));
+            if caller.project.is_some() {
+                // A conversation that the project began belongs to it by its tree.
+                let snapshot = state.loom().snapshot()?;
+                let mut seen: HashMap<TreeId, bool> = HashMap::new();
+                for session in &sessions {
+                    if let Entry::Vacant(entry) = seen.entry(session.tree) {
+                        entry.insert(snapshot.tree(session.tree)?.is_some_and(|tree| caller.can_see(&tree)));
+                    }
+                }
+                sessions.retain(|session| seen.get(&session.tree) == Some(&true));
+            }
             Ok(Json(page.cut(sessions, |session| session.id.to_string())?))
         })
         .await
