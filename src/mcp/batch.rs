@@ -98,7 +98,7 @@ fn run_batch(
     let (progress, host) = (context.progress, session_host(backend, context.runtime, context.cancel));
     let executor = Executor::new(backend.loom.clone(), backend.agent.clone(), session, &host);
     let requests = requests(&executor, &input.name, input.arguments)?;
-    match (input.consent, ConsentQuestion::of(&requests, rights)) {
+    match (input.consent, ConsentQuestion::of(&requests, rights)?) {
         (Consent::NotAsked, Some(question)) if !rights.read_only => return Ok(CallOutcome::Question(question)),
         (Consent::Given, Some(_)) => rights.permissions = rights.permissions.map(|held| granted(&requests, held)),
         _ => {}

@@ -89,9 +89,7 @@ async fn answer(
         () = tokio::time::sleep(ANSWER_TIME) => {}
     }
     let known = session.get().map_or_else(String::new, ToString::to_string);
-    // Without a store there is no source of ids; the call waits for the file.
-    let id = state.opened().map_or_else(|| "opening".to_owned(), |backend| backend.loom.node_id().to_string());
-    let id = state.running.keep(id, RunningCall { thread, cancel, session });
+    let id = state.running.keep(RunningCall { thread, cancel, session });
     let text = format!("The call is still running. Fetch its answer later: call loom with {{\"task\": \"{id}\"}}.");
     Ok(batch::session_result(&known, text).into())
 }

@@ -18,14 +18,15 @@ use rmcp::{
 
 use crate::{
     exec::{ExecRequest, ExecRights},
-    types::{Permission, Permissions, first_words},
+    tools::{ErrorCode, ToolError},
+    types::{Permission, Permissions, literal_line},
 };
 
 /// Key of the question in the answers of a repeated call.
 const CONSENT_KEY: &str = "consent";
 
-/// Maximum characters of a command in a question.
-const MAX_COMMAND_CHARS: usize = 200;
+/// Maximum characters of the commands in a question. What is allowed is shown whole, so longer calls are refused.
+const MAX_QUESTION_CHARS: usize = 4_000;
 
 /// State of the user's consent to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,24 +45,41 @@ pub(super) enum Consent {
 #[derive(Debug)]
 pub(super) struct ConsentQuestion {
     missing: Permissions,
-    command: String,
+    /// Commands that need the permissions, one a line.
+    commands: String,
 }
 
 impl ConsentQuestion {
     /// Returns the question about the permissions that requests need and that `rights` lack; `None` if nothing is
     /// missing.
-    pub(super) fn of(requests: &[ExecRequest], rights: ExecRights) -> Option<Self> {
-        let held = rights.permissions?;
-        let missing = missing(requests, held);
+    ///
+    /// # Errors
+    /// `LIMIT_EXCEEDED` if the commands are too long to be shown.
+    pub(super) fn of(requests: &[ExecRequest], rights: ExecRights) -> Result<Option<Self>, ToolError> {
+        let Some(held) = rights.permissions else { return Ok(None) };
         let lacking = |request: &&ExecRequest| missing_of(request, held).next().is_some();
-        let command = requests.iter().find(lacking)?;
-        Some(Self { missing, command: first_words(&command.to_string(), MAX_COMMAND_CHARS) })
+        let commands: Vec<String> = requests
+            .iter()
+            .filter(lacking)
+            .map(|request| format!("→ {}", literal_line(&request.to_string())))
+            .collect();
+        if commands.is_empty() {
+            return Ok(None);
+        }
+        let commands = commands.join("\n");
+        if commands.chars().count() > MAX_QUESTION_CHARS {
+            let message = "these commands are too long to be shown to the user, who must allow them";
+            return Err(
+                ToolError::new(ErrorCode::LimitExceeded, message).hint("write fewer or shorter commands in a call")
+            );
+        }
+        Ok(Some(Self { missing: missing(requests, held), commands }))
     }
 
     fn params(&self, client: &str) -> Option<ElicitRequestParams> {
         let names: Vec<&str> = self.missing.iter().map(|permission| permission.as_str()).collect();
         let client = if client.is_empty() { "the client" } else { client };
-        let message = format!("May {client} use {} for this call?\n\n→ {}", names.join(" and "), self.command);
+        let message = format!("May {client} use {} for this call?\n\n{}", names.join(" and "), self.commands);
         let requested_schema = ElicitationSchema::builder().optional_bool("allow", true).build().ok()?;
         Some(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
     }

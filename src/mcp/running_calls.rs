@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -29,13 +32,19 @@ pub(super) struct RunningCall {
 
 /// Calls by their ids.
 #[derive(Default)]
-pub(super) struct RunningCalls(Mutex<HashMap<String, RunningCall>>);
+pub(super) struct RunningCalls {
+    calls: Mutex<HashMap<String, RunningCall>>,
+    /// Number of the last kept call.
+    last: AtomicU64,
+}
 
 impl RunningCalls {
     /// Keeps a call until it is fetched, and returns its id. Beyond the maximum, a finished call is dropped, or else any
     /// call is cancelled.
-    pub(super) fn keep(&self, id: String, call: RunningCall) -> String {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn keep(&self, call: RunningCall) -> String {
+        // Another process of the server has other ids.
+        let id = format!("call-{}-{}", std::process::id(), self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         if calls.len() >= MAX_CALLS {
             let finished = calls.iter().find(|(_, call)| call.thread.is_finished()).or(calls.iter().next());
             if let Some(dropped) = finished.map(|(id, _)| id.clone()).and_then(|id| calls.remove(&id)) {
@@ -48,12 +57,12 @@ impl RunningCalls {
 
     /// Removes a call; `None` if there is none with this id.
     pub(super) fn take(&self, id: &str) -> Option<RunningCall> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
     }
 
     /// Cancels all calls.
     pub(super) fn stop(&self) {
-        let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.values().for_each(|call| call.cancel.cancel());
     }
 }

@@ -62,6 +62,7 @@ impl<'a> SessionResolver<'a> {
             workspace: Some(self.workspace.to_owned()),
             active: true,
             unexpired: Some(self.loom.now()),
+            item: Some(None),
             limit: MAX_SESSIONS,
             ..SessionFilter::default()
         };
@@ -82,13 +83,13 @@ impl<'a> SessionResolver<'a> {
 
     fn named_session(&self, given: &str) -> Result<SessionId, ToolError> {
         if let Ok(id) = given.parse::<SessionId>()
-            && let Some(session) = self.loom.snapshot()?.session(id)?
+            && let Some(session) = self.loom.snapshot()?.session(id)?.filter(|session| session.item.is_none())
         {
             let own = session.agent == self.actor.agent() && session.can_resume(self.loom.now());
             return if own { Ok(id) } else { self.check_choice().and_then(|()| self.join(&session)) };
         }
         self.check_choice()?;
-        let tree = self.loom.find_tree(given).map_err(|error| {
+        let tree = self.loom.find_tree_among(given, |tree| tree.item.is_none()).map_err(|error| {
             let failure = ToolError::from(error);
             let hint = failure.hint.clone().unwrap_or_default();
             failure.hint(format!("pass a session id from an earlier answer, or a tree's title or id. {hint}"))
