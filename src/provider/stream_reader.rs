@@ -147,15 +147,18 @@ impl<'a> StreamReader<'a> {
         let has_begun = |choice: &ReplyChoice<'_>| choice.finish.is_some() || choice.sink.has_emitted();
         let length = |choice: &ReplyChoice<'_>| (choice.text_bytes + choice.calls.length()) as u64;
         let lengths: Vec<u64> = self.choices.iter().filter(|choice| has_begun(choice)).map(length).collect();
+        let has_output = self.usage.output.is_some();
         let mut shares = self.usage.usage().map(|usage| usage.split(&lengths)).unwrap_or_default().into_iter();
         let mut results = Vec::with_capacity(self.choices.len());
         for choice in self.choices {
             let usage = if has_begun(&choice) { shares.next() } else { None };
             let ReplyChoice { sink, finish: reason, refused, calls, logprobs, first_token, gone, .. } = choice;
+            // Of an interrupted reply some servers counted the prompt alone.
+            let usage_of = |reason: &FinishReason| usage.filter(|_| has_output || *reason != FinishReason::Interrupted);
             let finish = |reason| Finish {
                 model: self.model.clone(),
                 request_id: self.request_id.clone(),
-                usage,
+                usage: usage_of(&reason),
                 first_token,
                 total,
                 ..Finish::new(reason)

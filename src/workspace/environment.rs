@@ -61,9 +61,16 @@ fn is_secret(name: &OsStr) -> bool {
         && (SECRET_ENDINGS.iter().any(|end| name.ends_with(end)) || SECRET_WORDS.iter().any(|word| name.contains(word)))
 }
 
-/// True if a value is a URL with a password.
+/// True if a value is a URL with a password, before the host or as a parameter.
 fn has_url_password(value: &OsStr) -> bool {
     let value = value.to_string_lossy();
+    let parameters =
+        value.split_once("://").and_then(|(_, rest)| rest.split_once('?')).map(|(_, parameters)| parameters);
+    let names_password =
+        |parameter: &str| parameter.split('=').next().is_some_and(|name| name.to_lowercase().contains("password"));
+    if parameters.is_some_and(|parameters| parameters.split('&').any(names_password)) {
+        return true;
+    }
     let authority = value.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
     authority.and_then(|authority| authority.rsplit_once('@')).is_some_and(|(user, _)| user.contains(':'))
 }
@@ -79,6 +86,7 @@ mod tests {
             ["MYSQL_PWD", "PASS", "KEY", "PGPASS", "PRIVATE_KEY_PEM", "DATABASE_URL", "APP_DSN", "BEARER", "gh_pat"];
         let mut variables: Vec<_> = keys.iter().map(|name| given(name, "value")).collect();
         variables.extend([given("REDIS_URL", "redis://:hidden@host/0"), given("HTTP_PROXY", "http://a:b@proxy")]);
+        variables.push(given("LOOM_DB", "postgres://h/db?user=a&password=hidden"));
         assert!(Environment::of(variables, &[], &[]).0.is_empty());
         let kept = ["PWD", "OLDPWD", "LANG", "SSH_AUTH_SOCK"].map(|name| given(name, "http://user@host/a:b@c"));
         assert_eq!(Environment::of(kept, &[], &[]).0.len(), 4);

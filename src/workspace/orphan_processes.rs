@@ -7,6 +7,7 @@
 
 use std::{fs, io, time::Duration};
 
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_signal};
 
 use super::process::MARKER_VARIABLE;
@@ -50,6 +51,8 @@ fn scan(wanted: &str, group: Pid) -> ProcessEntry {
                 // A process that has ended needs no kill.
                 let _ = kill(pid, wanted);
             }
+            // Newer kernels answer so for an ended process and a thread of their own.
+            Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => {}
             Err(error) => found.missed |= error.kind() != io::ErrorKind::PermissionDenied,
             Ok(_) => {}
         }

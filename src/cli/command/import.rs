@@ -184,12 +184,21 @@ pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
 /// its session; otherwise the least recently changed is first, so that a session that continues another one follows it.
 pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     fn walk(folder: &Path, depth: usize, files: &mut Vec<(usize, SystemTime, PathBuf)>) -> io::Result<()> {
-        for entry in folder.read_dir()? {
+        // What vanishes meanwhile or may not be read leaves the other files.
+        let entries = match folder.read_dir() {
+            Err(error) if depth > 0 && is_unreadable(&error) => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
             let entry = entry?;
             let (kind, path) = (entry.file_type()?, entry.path());
             let is_known = path.extension().is_some_and(|own| EXTENSIONS.iter().any(|known| own == *known));
             if kind.is_file() && is_known || kind.is_dir() && interchange::is_source_folder(&path) {
-                files.push((depth, entry.metadata()?.modified().unwrap_or(SystemTime::UNIX_EPOCH), path));
+                let changed = match entry.metadata() {
+                    Err(error) if is_unreadable(&error) => continue,
+                    metadata => metadata?.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                };
+                files.push((depth, changed, path));
             } else if kind.is_dir() && depth < MAX_FOLDER_DEPTH {
                 walk(&path, depth + 1, files)?;
             }
@@ -200,6 +209,10 @@ pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     walk(folder, 0, &mut files).map_err(|e| CliError::io(format!("reading {}", folder.display()), e))?;
     files.sort();
     Ok(files.into_iter().map(|(_, _, path)| path).collect())
+}
+
+fn is_unreadable(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
 }
 
 /// True if a file is a device. A pipe is not one.

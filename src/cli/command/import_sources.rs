@@ -210,12 +210,12 @@ pub(super) fn watch(args: &Args, options: ImportOptions, cx: &mut CommandContext
                     cx.out.flush()?;
                 }
                 Ok(_) => {}
-                // A writer may begin with an empty file.
-                Err(CliError::Failed { message, .. }) => {
-                    let message = one_line(&message);
+                Err(error @ CliError::Cancelled) => return Err(error),
+                // A writer may begin with an empty file, a file may vanish, and the database may be busy.
+                Err(error) => {
+                    let message = one_line(&error.message());
                     writeln!(io::stderr(), "{message}").map_err(|error| CliError::io("writing", error))?;
                 }
-                Err(error) => return Err(error),
             }
             // A line that was not complete is imported with the next change.
             known.insert(file, state);
