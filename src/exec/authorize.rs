@@ -55,13 +55,7 @@ pub(super) fn check(command: &Command, held: Permissions, read_only: bool) -> Re
             format!("{name} is at most {most}, and {value} was asked for"),
         ));
     }
-    if let Command::Todo { add, .. } = command {
-        return check_size(
-            "content is",
-            add.iter().map(|item| item.title.len() + item.context.len() + item.criteria.len()).sum(),
-        );
-    }
-    content(command).map_or(Ok(()), |content| check_size("content is", content.len()))
+    check_size("content is", content_bytes(command))
 }
 
 /// Checks the permission and the size of the arguments of a host tool's call.
@@ -86,18 +80,25 @@ fn check_size(what: &str, bytes: usize) -> Result<(), ToolError> {
     ))
 }
 
-/// Returns the text that a command adds to the store.
-fn content(command: &Command) -> Option<&str> {
+/// Returns the bytes of the texts that a command adds to the store or to a prompt.
+fn content_bytes(command: &Command) -> usize {
+    let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
     match command {
         Command::Respond { content, .. }
         | Command::Annotate { content, .. }
         | Command::Edit { content, .. }
         | Command::Merge { content, .. }
         | Command::Write { content, .. }
-        | Command::Decide { content, .. } => Some(content),
-        Command::Stash { content, .. } | Command::Think { content } => content.as_deref(),
-        Command::Todo { outcome, .. } => outcome.as_deref(),
-        Command::Delegate { context, .. } => context.as_deref(),
-        _ => None,
+        | Command::Decide { content, .. } => content.len(),
+        Command::Stash { content, .. } | Command::Think { content } => length(content),
+        Command::Todo { add, outcome, .. } => {
+            let items = add.iter().map(|item| item.title.len() + item.context.len() + item.criteria.len());
+            items.sum::<usize>() + length(outcome)
+        }
+        Command::Delegate { goal, context, .. } => length(goal) + length(context),
+        Command::Continue { instruction, .. } => length(instruction),
+        Command::Bookmark { label, .. } => length(label),
+        Command::Link { note, .. } => length(note),
+        _ => 0,
     }
 }

@@ -4,7 +4,7 @@ use super::{AnswerResult, Executor, Position, change_commands::not_empty, escape
 use crate::{
     arrow::DecisionKind,
     ops::NodeDraft,
-    session_state::{RecordKind, SessionState},
+    session_state::{RecordKind, SessionRecord, SessionState},
     tools::{ErrorCode, Tool, ToolError},
     types::{EdgeKind, first_words, one_line},
 };
@@ -40,15 +40,17 @@ impl Executor<'_> {
                 [&register.key_decisions, &register.constraints, &register.errors_resolved].into_iter().flatten();
             said.map(|noted| noted.text.clone()).chain(register.files_touched.iter().map(|f| f.path.clone())).collect()
         };
-        let mut before: Vec<String> = noted(&self.loom.snapshot()?.session_state(here.session.id)?);
-        self.actor().record(RecordKind::Forget, words)?;
-        let after = noted(&self.loom.snapshot()?.session_state(here.session.id)?);
+        let mut state = self.loom.snapshot()?.session_state(here.session.id)?;
+        let mut before: Vec<String> = noted(&state);
+        state.record(&SessionRecord { kind: RecordKind::Forget, content: words.to_owned(), turn: here.session.turns });
+        let after = noted(&state);
         before.retain(|text| !after.contains(text));
         if before.is_empty() {
             let failure =
                 ToolError::new(ErrorCode::NotFound, format!("nothing in the session's state says {}", quoted(words)));
             return Err(failure.hint("→ recall summary"));
         }
+        self.actor().record(RecordKind::Forget, words)?;
         let gone: Vec<String> = before.iter().map(|text| quoted(text)).collect();
         Ok(format!("✓ retracted {}", gone.join(" · ")).into())
     }

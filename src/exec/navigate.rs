@@ -8,7 +8,7 @@ use super::{
 use crate::{
     arrow::{NodeRef, Relative},
     id::{AgentId, NodeId, TreeId},
-    ops::OpsError,
+    ops::{OpsError, require_visible},
     store::{LocalIdLookup, SessionFilter, TreeFilter},
     tools::{ErrorCode, ToolError},
     types::{Agent, AgentKind, Node, Permission, Session, Tree},
@@ -71,6 +71,8 @@ impl Executor<'_> {
         if let Some(node) = target.as_ref().filter(|node| node.tree != tree.id) {
             return Err(ToolError::new(ErrorCode::NotFound, format!("{} is not in that tree", id(node))));
         }
+        // A refused switch neither begins a session nor moves the agent.
+        target.as_ref().map_or(Ok(()), require_visible)?;
         let filter = SessionFilter {
             workspace: Some(here.session.workspace.clone()),
             agent: Some(self.agent.id()),

@@ -22,9 +22,8 @@ const PAGE_ENTRIES: u32 = 256;
 pub fn tree_history(snapshot: &dyn Snapshot, tree: TreeId, before: u64, limit: u32) -> Result<Vec<JournalEntry>> {
     let filter = JournalFilter { before, limit, ..JournalFilter::default() };
     let mut entries = snapshot.journal(filter.tree(tree))?;
-    // Below the oldest entry of a full page, documents belong to the next page.
-    let is_full = entries.len() as u64 >= u64::from(limit);
-    let after = entries.last().filter(|_| is_full).map_or(0, |oldest| oldest.seq);
+    // Below the oldest entry of a page, documents belong to the next page; before the tree was created, to other trees.
+    let Some(after) = entries.last().map(|oldest| oldest.seq) else { return Ok(entries) };
     let mut trees: HashMap<SessionId, Option<TreeId>> = HashMap::new();
     let (mut found, mut before) = (0, before);
     while found < limit {

@@ -231,7 +231,7 @@ impl Actor {
         let system = reset.system.or(kept.map(|node| node.content)).unwrap_or_default();
         let tree = NewTree {
             id: self.loom.tree_id(),
-            title: Some(old.title),
+            title: old.titled.then_some(old.title),
             description: old.description,
             mode: old.mode,
             system_context: old.system_context.filter(|_| !reset.drop_system_context),

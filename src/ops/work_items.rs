@@ -157,7 +157,7 @@ impl Actor {
             let (tree, now) = (actor.loom.tree(old.tree)?, actor.loom.now());
             let system = actor.loom.system_message(old.id)?.map(|node| node.content).unwrap_or_default();
             let draft = TreeDraft {
-                title: Some(tree.title),
+                title: tree.titled.then_some(tree.title),
                 description: tree.description,
                 mode: tree.mode,
                 system_context: tree.system_context,
