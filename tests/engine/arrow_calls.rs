@@ -15,6 +15,7 @@ use loomtree::{
     exec::{ContinueRequest, ExecRequest, Executor, Host, NoHost, recent_actions},
     id::NodeId,
     ops::Actor,
+    store::JournalFilter,
     tools::{self, ErrorCode, HostTool, MAX_BATCH_LINES, MAX_CONTENT_BYTES, NativeAlias, Tool, ToolError},
     types::{Permission, Permissions},
 };
@@ -341,6 +342,9 @@ fn a_model_reads_records_and_retracts_the_sessions_state() {
         call(json!({ "action": "retract", "text": "weather" })),
         "✗ NOT_FOUND: decide: nothing in the session's state says \"weather\"\n  hint: → recall summary"
     );
+    // What was refused is no change that an undo could take back.
+    let newest = play.loom.snapshot().unwrap().journal(JournalFilter::default().limit(1)).unwrap();
+    assert!(newest[0].change == "record", "{newest:?}");
     for (arguments, wrong) in [
         (json!({}), "action is read, record or retract"),
         (json!({ "action": "record" }), "text is missing"),

@@ -13,7 +13,7 @@ use loomtree::{
     id::NodeId,
     ops::{Actor, DocumentEdit, NodeDraft, TreeDraft},
     session_state::SessionInfo,
-    store::{JournalFilter, Mutation, PurgeTarget},
+    store::{JournalFilter, Mutation, PurgeTarget, SessionFilter},
     tools::{self, ErrorCode, SummaryRequest, SummaryResponse, Tool, ToolError},
     types::{AuthorType, EdgeKind, Json, Mode, Op, Parent, Permissions, SummarySubject},
 };
@@ -386,6 +386,25 @@ fn references_mean_the_same_node_for_every_command() {
     ✗ INVALID_SYNTAX: "parent" belongs to another node here; name that node by its id (read as `prune`: Hides a node and what is below it.)
       hint: → prune ID
     "#);
+}
+
+#[test]
+fn a_refused_switch_to_another_tree_leaves_the_agent_in_its_own() {
+    let play = Play::new();
+    let (tree, root) = play.owner.create_tree(TreeDraft::new("Far away.").title("Elsewhere")).unwrap();
+    let pruned = play.owner.append(root.id, "Hidden.").unwrap().nodes[0].id;
+    play.owner.prune(pruned).unwrap();
+    let mut owner = play.at(play.marie);
+    let session = owner.session();
+    let said = lines(&mut owner, &[&format!("→ switch to {} in tree:\"Elsewhere\"", play.id(pruned))]);
+    assert!(said.starts_with("✗ "), "{said}");
+    assert_eq!(owner.session(), session);
+    let begun = SessionFilter::default().tree(tree.id);
+    assert_eq!(play.loom.sessions(&begun).unwrap(), []);
+    // A switch without an id begins at the end of the conversation.
+    let shown = play.owner.append(root.id, "The last word.").unwrap().nodes[0].id;
+    let said = lines(&mut owner, &["→ switch tree:\"Elsewhere\""]);
+    assert!(said.contains(&format!("switched to [{}]", play.id(shown))), "{said}");
 }
 
 #[test]

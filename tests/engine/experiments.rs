@@ -6,11 +6,14 @@ use std::{sync::Arc, time::Duration};
 
 use loomtree::{
     experiment::{
-        Judge, ModelJudge, RunLimits, SampleLabel, SampleProgress, SampleRequest, ScoreRequest, StopReason,
+        Judge, ModelJudge, RunLimits, SampleLabel, SampleProgress, SampleRequest, ScoreRequest, Spending, StopReason,
         TableFormat, estimate_sample, sample, score, write_table,
     },
     ops::{Actor, TreeDraft},
-    provider::{Model, Prices, Prompt, ProviderError, Scripted, ScriptedEnd, ScriptedReply},
+    provider::{
+        Finish, FinishReason, Model, Prices, Prompt, ProviderError, RequestPhase, Scripted, ScriptedEnd, ScriptedReply,
+        StreamError,
+    },
     store::GenerationFilter,
     types::{AuthorType, Node},
 };
@@ -106,6 +109,8 @@ async fn a_cancelled_sample_keeps_complete_replies_only() {
     });
     let report = report.await.unwrap();
     assert_eq!((report.added, report.stopped), (5, Some(StopReason::Cancelled)));
+    let running = report.spent.requests - 5;
+    assert!(running > 0 && report.spent.output_tokens == 5 * 3 + running * 256, "dropped requests count: {report:?}");
     assert!(labels(&owner, &root).iter().all(|(node, _)| node.content == "One two three." && !node.interrupted));
     assert!(owner.loom().snapshot().unwrap().leases(root.tree).unwrap().is_empty(), "the positions are free");
 }
@@ -185,4 +190,83 @@ async fn a_judge_without_a_verdict_spends_no_more_than_its_bound() {
         "{:?} {prompt}",
         report.spent
     );
+}
+
+/// Two replies to score, a judge with one reply, and the bound of a judgement of the first one.
+async fn judged(reply: ScriptedReply) -> (Scene, Actor, Node, ModelJudge, Spending) {
+    let (scene, owner, root) = scene();
+    let writer = model("x:writer", &["One.", "Two."]);
+    sample(&owner, &request(&owner, &root, &[&writer], 2, 1), |_| {}).await.unwrap();
+    let judge = Arc::new(Scripted::new([reply]).with_reference("x:judge").with_parallel(1));
+    let judge = ModelJudge::new(judge, "Is it dry?", (0.0, 10.0), None, Prices::default()).unwrap();
+    let path = owner.loom().path(labels(&owner, &root)[0].0.id).unwrap();
+    let bound = judge.bound(&path, loomtree::types::Mode::Dialogue);
+    (scene, owner, root, judge, bound)
+}
+
+#[tokio::test]
+async fn a_judge_that_fails_spends_what_its_server_may_bill() {
+    let after = Duration::from_secs(120);
+    let timeout = |phase| ProviderError::Timeout { phase, after };
+    let so_far = Box::new(Finish::new(FinishReason::Interrupted));
+    let cut = ProviderError::Interrupted { cause: StreamError::ClosedEarly, so_far };
+    for (error, requests) in [(timeout(RequestPhase::FirstByte), 1), (cut, 1), (timeout(RequestPhase::Connect), 0)] {
+        let failing = ScriptedReply::words("Well, ").ending(ScriptedEnd::Fail { after: requests, error });
+        let (_scene, owner, root, judge, bound) = judged(failing).await;
+        let limits = RunLimits::default().tokens(Some(bound.prompt_tokens + bound.output_tokens));
+        let report = score(&owner, &ScoreRequest::new(root.tree, &judge).limits(limits), |_| {}).await.unwrap();
+        // A failed request leaves too little for the two requests of the next judgement, if a model read it.
+        let (failed, stopped) = if requests > 0 { (1, StopReason::Limit) } else { (2, StopReason::Failed) };
+        assert_eq!((report.failed, report.stopped), (failed, Some(stopped)), "{report:?}");
+        assert_eq!((report.spent.requests, report.spent.output_tokens), (requests as u64, 300 * requests as u64));
+        assert!(report.spent.prompt_tokens < bound.prompt_tokens, "{report:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_judgement_counts_with_its_bound() {
+    let hangs = ScriptedReply::words("Well, ").ending(ScriptedEnd::Hang);
+    let (_scene, owner, root, judge, bound) = judged(hangs).await;
+    let request = ScoreRequest::new(root.tree, &judge);
+    let cancel = request.cancel.clone();
+    let cancelling = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        cancel.cancel();
+    };
+    let (report, ()) = tokio::join!(score(&owner, &request, |_| {}), cancelling);
+    let report = report.unwrap();
+    assert_eq!((report.added, report.stopped, report.spent), (0, Some(StopReason::Cancelled), bound));
+}
+
+#[tokio::test]
+async fn an_interrupted_reply_is_marked_and_not_scored() {
+    let (_scene, owner, root) = scene();
+    let so_far = Box::new(Finish::new(FinishReason::Interrupted));
+    let error = ProviderError::Interrupted { cause: StreamError::ClosedEarly, so_far };
+    let cut = ScriptedReply::words("Cut off here.").ending(ScriptedEnd::Fail { after: 2, error });
+    let writer = Arc::new(Scripted::new([cut, ScriptedReply::words("Whole.")]).with_reference("x:writer"));
+    let two = request(&owner, &root, &[&writer], 2, 1);
+    let report = sample(&owner, &two, |_| {}).await.unwrap();
+    assert_eq!((report.added, report.failed), (1, 1));
+    let judge = model("x:judge", &["7"]);
+    let taste = ModelJudge::new(judge, "Is it dry?", (0.0, 10.0), Some("taste".to_owned()), Prices::default()).unwrap();
+    let report = score(&owner, &ScoreRequest::new(root.tree, &taste), |_| {}).await.unwrap();
+    assert_eq!((report.added, report.mean, report.spent.requests), (1, Some(7.0), 1));
+    for row in table(&owner, &root) {
+        let (interrupted, score) = if row["continuation"] == "Whole." { (false, Some(7.0)) } else { (true, None) };
+        assert_eq!((row["interrupted"].as_bool(), row["score: taste"].as_f64()), (Some(interrupted), score), "{row}");
+    }
+}
+
+#[tokio::test]
+async fn a_pruned_message_between_two_replies_is_not_sent_again() {
+    let (_scene, owner, root) = scene();
+    let model = model("x:one", &["One."]);
+    let talk = request(&owner, &root, &[&model], 2, 2).follow_up(Some("Go on.".to_owned()));
+    assert_eq!(sample(&owner, &talk, |_| {}).await.unwrap().added, 6);
+    let message = labels(&owner, &root).into_iter().find(|(node, _)| node.content == "Go on.").unwrap().0;
+    owner.prune(message.id).unwrap();
+    assert_eq!(estimate_sample(&owner, &talk).unwrap().missing, 0);
+    assert_eq!(sample(&owner, &talk, |_| {}).await.unwrap().added, 0);
+    assert_eq!(labels(&owner, &root).iter().filter(|(node, _)| node.content == "Go on.").count(), 1);
 }

@@ -10,7 +10,7 @@ use loomtree::{
         self,
         export::{self, ExportFormat, ExportOptions, ExportReport, LeafChoice},
     },
-    ops::{Actor, NodeDraft, TreeDraft},
+    ops::{Actor, NodeDraft, SplitAt, TreeDraft},
     store::{ChildFilter, Mutation, PurgeTarget},
     types::{AuthorType, EdgeKind, Json, Mode, Op, Parent},
 };
@@ -157,6 +157,100 @@ fn the_continued_or_bookmarked_reply_is_preferred() {
     assert!(pairs.iter().all(|pair| pair["preferred_output"][0]["content"] == "The Nile."));
     assert_eq!(pairs[1]["non_preferred_output"][0]["content"], "PRUNED");
     assert_eq!(pairs[0]["input"]["messages"][0]["role"], "user");
+    // The prompt and the replies have the newest text, and of a split all parts.
+    let halves = sample.owner.split(replies[0].id, &SplitAt::After("The ".to_owned())).unwrap().nodes;
+    sample.owner.edit(halves[0].id, "That ").unwrap();
+    sample.owner.edit(root, "Name a lake.").unwrap();
+    let (text, _) = write(&sample, ExportFormat::Preference, ExportOptions::default());
+    let pair: Value = serde_json::from_str(text.trim_end()).unwrap();
+    assert_eq!(pair["prompt"], json!([{ "role": "user", "content": "Name a lake." }]));
+    assert_eq!(pair["rejected"][0]["content"], "That Elbe.");
+}
+
+/// Nodes of an exported page as JSON.
+fn page_nodes(sample: &Sample, options: ExportOptions) -> Vec<Value> {
+    let (page, _) = write(sample, ExportFormat::Html, options);
+    let json = page.split("id=\"tree\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let saved: Value = serde_json::from_str(json).unwrap();
+    saved["nodes"].as_array().unwrap().clone()
+}
+
+/// Texts of the notes of a tree.
+fn notes(sample: &Sample, options: ExportOptions) -> Vec<String> {
+    let notes = export::notes(&*sample.owner.loom().snapshot().unwrap(), sample.tree, options).unwrap().0;
+    notes.into_iter().map(|(_, text)| text).collect()
+}
+
+#[test]
+fn a_split_text_is_exported_whole() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(TreeDraft::new("Once upon a time")).unwrap();
+    let add =
+        |parent: NodeId, text: &str| owner.append(Parent::Node(parent), NodeDraft::text(text)).unwrap().nodes[0].id;
+    let split = |node: NodeId, after: &str| {
+        let halves = owner.split(node, &SplitAt::After(after.to_owned())).unwrap().nodes;
+        [halves[0].id, halves[1].id]
+    };
+    let middle = add(root.id, "red green blue");
+    let end = add(middle, "The end.");
+    let sample = Sample { owner: owner.clone(), tree: tree.id, end };
+    let [start, _] = split(root.id, "Once");
+    owner.edit(start, "Twice").unwrap();
+    let [first, _] = split(middle, "green");
+    split(first, "red");
+    let aside = add(first, "An aside.");
+    owner.edit(owner.loom().snapshot().unwrap().versions(first).unwrap()[1].parent.unwrap(), "RED").unwrap();
+
+    let nodes = page_nodes(&sample, ExportOptions::default());
+    let texts = |of: usize| -> Vec<String> {
+        let is_shown = |at: usize, node: &Value| at == of || node["version_of"] == of;
+        let shown = nodes.iter().enumerate().filter(|(at, node)| is_shown(*at, node));
+        shown.map(|(_, node)| node["markdown"].to_string()).collect()
+    };
+    let at = |id: NodeId| nodes.iter().position(|node| node["id"] == id.to_string()).unwrap();
+    for (place, original, whole) in
+        [(root.id, "Once upon a time", "Twice upon a time"), (middle, "red green blue", "RED green blue")]
+    {
+        let texts = texts(at(place));
+        assert!(texts.len() == 2 && texts[0].contains(original) && texts[1].contains(whole), "{texts:?}");
+    }
+    // A continuation of a part is no tree of its own.
+    assert_eq!(nodes[at(aside)]["parent"], at(middle));
+    assert_eq!(nodes.iter().filter(|node| node["parent"].is_null() && node["version_of"].is_null()).count(), 1);
+
+    let notes = notes(&sample, ExportOptions::default());
+    assert!(notes[0].contains("\nTwice upon a time\n") && notes[0].contains("\nRED green blue\n"), "{notes:?}");
+    assert_eq!(notes.len(), 3, "{notes:?}");
+    for format in [ExportFormat::Dot, ExportFormat::Mermaid] {
+        let (drawing, _) = write(&sample, format, ExportOptions::default());
+        assert!(drawing.contains("Twice upon a time"), "{drawing}");
+    }
+}
+
+#[test]
+fn a_version_is_exported_only_in_place_of_its_original() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(TreeDraft::new("Root").mode(Mode::Buffer)).unwrap();
+    let add =
+        |parent: NodeId, text: &str| owner.append(Parent::Node(parent), NodeDraft::text(text)).unwrap().nodes[0].id;
+    let middle = add(root.id, "SECRET");
+    let end = add(middle, "The end.");
+    let edit = owner.edit(middle, "Harmless").unwrap().nodes[0].id;
+    owner.purge(PurgeTarget::Node(middle)).unwrap();
+    let undone = owner.edit(end, "UNDONE").unwrap().nodes[0].id;
+    owner.prune(undone).unwrap();
+    let sample = Sample { owner, tree: tree.id, end };
+    let options = ExportOptions::default().pruned(true);
+    let notes = notes(&sample, options);
+    let at = |text: &str| notes[0].find(text).unwrap_or_else(|| panic!("{text}: {notes:?}"));
+    assert!(at("\nRoot\n") < at("\nHarmless\n") && at("Harmless") < at("\nThe end.\n"));
+    assert!(!notes[0].contains("UNDONE"));
+    let nodes = page_nodes(&sample, options);
+    assert_eq!(nodes.len(), 4, "{nodes:?}");
+    assert_eq!((nodes[1]["id"].as_str(), &nodes[1]["parent"]), (Some(edit.to_string().as_str()), &json!(0)));
+    assert_eq!((&nodes[2]["parent"], &nodes[3]["version_of"]), (&json!(1), &json!(2)));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use loomtree::{
     exec::is_change,
     id::TreeId,
     interchange::{self, Imported, export::markdown, jsonl},
-    ops::{Actor, DocumentEdit, NodeDraft, SplitAt, TreeDraft},
+    ops::{Actor, DocumentEdit, NodeDraft, SessionReset, SplitAt, TreeDraft},
     recall::{self, Filter, Query, Scope},
     session_state::RecordKind,
     store::{JournalFilter, Mutation, PurgeTarget},
@@ -113,6 +113,28 @@ fn export_import_export_is_byte_equal() {
         assert_eq!(repeated.problems, Vec::<String>::new());
         assert_eq!(export(&stranger, &[tree]), first);
     }
+}
+
+/// What a session recorded before its reset is of a conversation that has ended.
+#[test]
+fn an_import_revives_no_state_of_a_session_that_was_reset() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(TreeDraft::new("Where does it end?")).unwrap();
+    let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
+    let at_work = owner.clone().in_session(session);
+    at_work.append(Parent::Position(session), NodeDraft::text("At the sea.")).unwrap();
+    at_work.record(RecordKind::Decision, "it ends at sea").unwrap();
+    let begun = owner.reset_session(session, SessionReset::default()).unwrap();
+    at_work.record(RecordKind::Decision, "it ends in a lake").unwrap();
+    let trees = [tree.id, begun.tree];
+    let first = export(&owner, &trees);
+    let stranger = Scene::new(2).owner();
+    assert_eq!(import(&stranger, &first).problems, Vec::<String>::new());
+    let state = |actor: &Actor| actor.loom().snapshot().unwrap().session_state(session).unwrap();
+    assert_eq!(state(&stranger), state(&owner));
+    assert_eq!(stranger.loom().snapshot().unwrap().records(session).unwrap().len(), 1);
+    assert_eq!(export(&stranger, &trees), first);
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod leases;
 mod migrations;
 mod properties;
 mod provider;
+mod purge;
 mod recall;
 mod recall_hint;
 mod recall_replies;

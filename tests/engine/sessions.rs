@@ -120,6 +120,7 @@ fn an_expired_session_is_replaced_by_a_new_one() {
     let session = loom.session(second).unwrap();
     assert_eq!((session.position, session.tree == tree.id), (Some(begun.id), false));
     assert_eq!(loom.tree(tree.id).unwrap().counts.nodes, 2, "nothing was deleted");
+    assert!(!loom.tree(session.tree).unwrap().titled, "words of the old tree are no title of the new one");
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(crate) fn purge(path: &str, seed: u64) {
 }
 
 /// True if the file has the mark of an unfinished purge.
-fn has_scrub_mark(path: &Path) -> bool {
+pub(crate) fn has_scrub_mark(path: &Path) -> bool {
     let conn = rusqlite::Connection::open(path).unwrap();
     conn.prepare("SELECT 1 FROM settings WHERE name = 'scrub_owed'").unwrap().exists([]).unwrap()
 }

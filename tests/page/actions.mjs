@@ -372,6 +372,23 @@ try {
     equal(links, ["https://example.com/a", "https://evil.example/boat.png"].map((href) => [href, "noopener noreferrer nofollow", "_blank"]), "links");
     equal(await entry().locator(".odd-link").count(), 2, "targets that are not links");
     equal(await page.locator(".markdown img").count(), 0, "images");
+    // The target is hidden only where the text begins with the same host.
+    const texts = {
+      "[https://mybank.com](https://mybank.co)": " mybank.co",
+      "[mybank.co.example.com/a](https://mybank.co)": " mybank.co",
+      "[https://mybank.com@mybank.co](https://mybank.co)": " mybank.co",
+      "[mybank.com](https://mybank.com@mybank.co/)": " mybank.co",
+      "[mybank.com](https:\\\\mybank.co\\mybank.com)": " mybank.co",
+      "[the bank](https://mybank.co/a)": " mybank.co",
+      "[a@mybank.com](mailto:a@mybank.co)": " a@mybank.co",
+      "[https://MyBank.co/**path**](https://mybank.co/path)": "",
+      "[mybank.co](https://mybank.co/a)": "",
+      "<https://mybank.co/?a=1>": "",
+      "[a@mybank.co](mailto:a@mybank.co)": "",
+    };
+    await open(say("2ef3kv", Object.keys(texts).join("\n\n")).local_id);
+    const targets = await entry().locator(".markdown a").evaluateAll((all) => all.map((link) => link.querySelector(".target")?.textContent ?? ""));
+    equal(targets, Object.values(texts), "shown targets");
   });
 
   await check("versions are switched by mouse, and Split is a button", async () => {

@@ -168,6 +168,71 @@ try {
     equal(bench.run("view", await here(page))[0].content, "Kept words", "the saved text");
   });
 
+  await check("text typed while a save is on its way stays a change of the saved node", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "The sea.");
+    // Farther back than one window of the path reaches, which a save moves.
+    for (let times = 0; times < 12; times++) bench.run("say", "--at", bench.run("view", "--path", first.id).at(-1).local_id, " A wave.");
+    const [model] = bench.run("continue", bench.run("view", "--path", first.id).at(-1).local_id, "-n", "1", "-m", "scripted:words");
+    await open(model);
+    await page.route(/\/api\/v1\/nodes\/.*\/text$/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await route.continue();
+    });
+    const isShown = async (end) => (await prose().inputValue()).endsWith(end);
+    await keys("e");
+    await page.keyboard.type(" One");
+    await keys("Control+s");
+    await page.keyboard.type(" two");
+    await until("the save", async () => (await here(page)) !== model.local_id);
+    // The change that the save wrote has the page read the window again.
+    bench.run("annotate", model.id, "a later change");
+    await page.waitForTimeout(300);
+    truth(await isShown(" One two"), "the text after the save");
+    await page.keyboard.type(" three");
+    await page.reload();
+    await until("the text after a reload", () => isShown(" One two three"));
+    await prose().focus();
+    await keys("Control+s");
+    await page.keyboard.type(" four");
+    await keys("Escape", "ArrowLeft");
+    await at(model.local_id);
+    truth(!(await prose().inputValue()).includes("One"), "the text of the node before");
+    await page.unroute(/\/api\/v1\/nodes\/.*\/text$/);
+    await keys("ArrowRight");
+    await until("the text after a step", () => isShown(" One two three four"));
+    await prose().focus();
+    await keys("Control+s");
+    await saved();
+    equal(path(await here(page)).slice(-2), [model.content, " One two three four"], "the saved text");
+    equal(bench.run("view", model.id)[0].state.continuations, 1, "branches after the model's text");
+  });
+
+  await check("text that could not be saved is kept for each branch", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "Base.");
+    const [left, right] = ["Left.", "Right."].map((text) => bench.run("say", "--at", first.local_id, text)[0].nodes[0]);
+    await page.route(/\/api\/v1\/nodes\/.*\/text$/, (route) => route.abort());
+    for (const [node, words] of [[left, " Mine"], [right, " Yours"]]) {
+      await open(node);
+      await keys("e");
+      await page.keyboard.type(words);
+      await caretAfter("Base");
+      await page.keyboard.type(" old");
+      await keys("Escape");
+      await page.locator(".notice").first().waitFor();
+    }
+    await page.unroute(/\/api\/v1\/nodes\/.*\/text$/);
+    await page.reload();
+    for (const [node, words] of [[left, "Left. Mine"], [right, "Right. Yours"]]) {
+      await open(node);
+      await until("the text of the branch", async () => (await prose().inputValue()) === `Base old.${words}`);
+    }
+    await prose().focus();
+    await keys("Control+s");
+    await saved();
+    equal(path(await here(page)), ["Base old.", "Right. Yours"], "each change in its node");
+    equal(await page.evaluate(() => sessionStorage.getItem("loom-prose-drafts")?.includes("Yours")), false, "a draft after its save");
+  });
+
   await check("an edit is kept by a step that follows at once", async () => {
     const [{ root: first }] = bench.run("new", "--buffer", "One light. ");
     const [second] = bench.run("say", "--at", first.local_id, "Two boats.")[0].nodes;

@@ -39,6 +39,23 @@ fn purge_lists_remaining_copies_and_files() {
     assert!(home.ok(&["purge", "--check", SECRET]).starts_with("not found in "));
 }
 
+#[cfg(feature = "serve")]
+#[tokio::test]
+async fn purge_over_http_returns_remaining_copies() {
+    let home = Home::new();
+    let root = home.start("root");
+    let said = home.say("owner", None, SECRET);
+    home.ok(&["copy", &said, &root]);
+    let server = crate::support::http::HttpServer::start(&home, &[]);
+    let id = |node: &str| home.json(&["view", node])[0]["id"].as_str().unwrap().to_owned();
+    let purged = server.ok(&format!("/api/v1/nodes/{}/purge", id(&said)), serde_json::json!({})).await;
+    assert_eq!(purged["affected"], 1, "{purged}");
+    let copy = purged["copies"][0].as_str().unwrap().to_owned();
+    assert!(home.ok(&["view", &copy]).contains(SECRET));
+    let purged = server.ok(&format!("/api/v1/nodes/{copy}/purge"), serde_json::json!({})).await;
+    assert_eq!(purged["copies"], serde_json::json!([]), "{purged}");
+}
+
 #[test]
 fn a_migration_reports_its_backup() {
     let home = Home::new();

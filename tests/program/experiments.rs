@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::cli::{Home, Ran};
+use crate::support::{
+    cli::{Home, Ran},
+    sse::{Server, good},
+};
 
 const SAMPLE: [&str; 9] =
     ["sample", "Where could the story begin?", "-n", "3", "--depth", "3", "--model", "scripted:words", "--yes"];
@@ -166,6 +169,44 @@ fn settings_of_a_sample_are_in_its_table_and_two_runs_do_not_do_the_same() {
     }
     assert!(home.fails(1, &slow).contains("another process is at this run"));
     assert!(first.wait().unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configured_model_has_the_price_of_its_server_s_name_and_its_own_temperature() {
+    let server = Server::start([good("One."), good("Two."), good("Three.")]).await;
+    let home = Home::new();
+    let configure = |temperature: &str| {
+        let file = home.file(".config/loomtree/config.yaml");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let model = format!(
+            "{{ base_url: \"{}\", model: gpt-4o-mini, parallel: 1, temperature: {temperature} }}",
+            server.url()
+        );
+        let prices = "prices:\n  gpt-4o-mini*: { input: 1000, output: 1000 }\n";
+        std::fs::write(file, format!("models:\n  fast: {model}\n{prices}")).unwrap();
+    };
+    let sample = |count: &str| {
+        let sample = ["sample", "Begin.", "-n", count, "-m", "fast", "--max-cost", "5", "--yes"];
+        home.json(&sample).pop().unwrap()["report"].take()
+    };
+    configure("0.3");
+    let report = sample("1");
+    assert!(report["spent"]["cost"]["USD"].as_f64().unwrap() > 0.2, "{report}");
+    let leaf = home.json(&["table"])[0]["leaf"].as_str().unwrap().to_owned();
+    assert_eq!(home.json(&["view", &leaf])[0]["provenance"]["temperature"], 0.3);
+    let judge = ["score", "--judge", "fast", "--rubric", "Is it dry?", "--max-cost", "5", "--dry-run"];
+    assert!(home.json(&judge)[0]["bound"]["cost"]["USD"].as_f64().unwrap() > 0.1);
+    // With another configured temperature the reply is another one.
+    configure("0.9");
+    let reports = ["1", "2", "2"].map(&sample);
+    let present = reports.iter().map(|report| (report["present"].as_u64(), report["added"].as_u64()));
+    assert_eq!(present.collect::<Vec<_>>(), [(0, 1), (1, 1), (2, 0)].map(|(old, new)| (Some(old), Some(new))));
+    let rows = home.json(&["table"]);
+    let mut temperatures: Vec<f64> = rows.iter().map(|row| row["temperature"].as_f64().unwrap()).collect();
+    temperatures.sort_by(f64::total_cmp);
+    assert_eq!(temperatures, [0.3, 0.9, 0.9]);
+    let sent: Vec<_> = server.requests().iter().map(|request| request.body["temperature"].to_string()).collect();
+    assert_eq!(sent, ["0.3", "0.9", "0.9"]);
 }
 
 #[test]

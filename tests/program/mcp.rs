@@ -4,6 +4,10 @@
 
 use std::{collections::BTreeSet, process::Stdio, time::Duration};
 
+use loomtree::{
+    ops::{SessionDraft, TreeDraft},
+    types::WorkItem,
+};
 use rmcp::{
     ServiceExt as _,
     model::{CallToolRequestParams, ProtocolVersion},
@@ -96,6 +100,16 @@ fn a_session_is_a_handle_that_is_passed_back() {
     let rain = other.call("loom", json!({ "lines": ["→ view"], "session": "Rain" }));
     assert!(text(&rain).contains("Elsewhere it rained."), "{rain}");
     assert_ne!(rain["structuredContent"]["session"], session.as_str());
+    // The conversation of a work item is closed to it, by its session and by its tree.
+    let loom = loomtree::session::open(home.file("loom.db")).unwrap();
+    let owner = loom.actor(&loom.agent("owner").unwrap());
+    let (tree, root) = owner.create_tree(TreeDraft::new("A secret of the shop.").title("Shop")).unwrap();
+    let item = WorkItem { project: "shop".to_owned(), external_ref: "1".to_owned() };
+    let of_item = owner.open_session(tree.id, Some(root.id), SessionDraft::of("").item(item)).unwrap();
+    for closed in ["Shop".to_owned(), tree.id.to_string(), of_item.to_string()] {
+        let refused = other.refused("loom", json!({ "lines": ["→ view"], "session": closed }));
+        assert!(refused.contains("NOT_FOUND") && !refused.contains("secret"), "{refused}");
+    }
     let refused = other.refused("loom", json!({ "lines": ["→ view"], "session": "no such tree" }));
     assert!(refused.contains("NOT_FOUND") && refused.contains("pass a session id"), "{refused}");
 }

@@ -56,6 +56,14 @@ fn a_missing_permission_is_asked_for_or_refused_by_name() {
     let question = server.call("loom", lines(&["→ delegate \"count the lights\""]));
     assert_eq!(question["resultType"], "input_required", "{question}");
     assert_eq!(question["inputRequests"]["consent"]["method"], "elicitation/create");
+    // The question shows every command that the consent allows, or none is allowed.
+    let goals = ["→ delegate \"count the lights\"", "→ delegate \"count\u{7} the boats\""];
+    let question = server.call("loom", lines(&goals));
+    let message = question["inputRequests"]["consent"]["params"]["message"].as_str().unwrap();
+    assert!(message.contains("the lights") && message.contains("count\\u{7} the boats"), "{message}");
+    let long = format!("→ delegate \"{}\"", "a long goal ".repeat(400));
+    let refused = server.refused("loom", lines(&["→ delegate \"count the lights\"", &long]));
+    assert!(refused.contains("LIMIT_EXCEEDED") && refused.contains("too long to be shown"), "{refused}");
     let answers = json!({ "consent": { "action": "accept", "content": { "allow": true } } });
     let call = json!({ "name": "delegate_task", "arguments": goal, "inputResponses": answers });
     let result = server.ok("tools/call", call);
