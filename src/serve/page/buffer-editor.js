@@ -10,8 +10,21 @@ import { change } from "./actions.js";
 import { generate, choose } from "./streams.js";
 import { ProseText, editable } from "./buffer-text.js";
 
-/** Typed text of this tab that is not saved yet, with the nodes that it was typed in. */
-const DRAFT = "loom-prose";
+/** Name under which this tab stores typed text that is not saved yet. */
+const DRAFTS = "loom-prose-drafts";
+/** Drafts that are stored; older ones are dropped. */
+const MAX_DRAFTS = 50;
+
+/** Unsaved changes by the last node of the text that they were made in, the newest last. @type {Map<string, import("./buffer-text.js").ProseChanges>} */
+const drafts = new Map(JSON.parse(sessionStorage.getItem(DRAFTS) ?? "[]"));
+
+/** Stores the unsaved changes of a text in place of those of a node. @param {string} node @param {ProseText} text */
+function storeDraft(node, text) {
+  drafts.delete(node);
+  if (text.isChanged) drafts.set(text.end.id, text.changes());
+  for (const oldest of drafts.keys()) if (drafts.size > MAX_DRAFTS) drafts.delete(oldest);
+  sessionStorage.setItem(DRAFTS, JSON.stringify([...drafts]));
+}
 
 /** Places the caret at the end of the text. Returns false if no text is shown. */
 export function focusProse() {
@@ -51,14 +64,16 @@ export class Prose extends Component {
   /** @param {{entries: import("./api.js").Entry[]}} next */
   componentWillReceiveProps({ entries }) {
     if (entries === this.shown) return;
-    const isSame = entries.at(-1)?.place === this.shown.at(-1)?.place;
+    const place = entries.at(-1)?.place;
+    const isSame = place === this.text.end.place;
+    // A window from before the save may still arrive after it.
+    const isOlder = this.state.isSaving && place === this.shown.at(-1)?.place;
     // Typed text stays until it is saved, whatever others write meanwhile.
-    if (this.text.isChanged && (isSame || this.state.isSaving) && this.saved !== this.text.text) return;
+    if (this.text.isChanged && (isSame || isOlder)) return;
     const area = this.area.current;
     const fromEnd = isSame && area ? this.text.text.length - area.selectionEnd : 0;
     this.text = new ProseText(entries);
     this.shown = entries;
-    this.saved = null;
     this.restore();
     this.caret = Math.max(0, this.text.text.length - fromEnd);
   }
@@ -72,27 +87,19 @@ export class Prose extends Component {
     this.follow();
   }
 
-  /** Text of the last save. @type {string | null} */
-  saved = null;
   /** Place of the caret after new text. @type {number | null} */
   caret = null;
 
-  /** Ids of the nodes in the text. */
-  key() {
-    return this.text.parts.map((part) => part.id).join();
-  }
-
   /** Restores what was typed here before the page was loaded again, or before a failed save and a step elsewhere. */
   restore() {
-    const [key, text] = JSON.parse(sessionStorage.getItem(DRAFT) ?? "[]");
-    if (key !== this.key() || text === this.text.text) return;
-    this.text.change(text, text.length);
+    const draft = drafts.get(this.text.end.id);
+    if (draft) this.text.repeat(draft);
   }
 
   onInput = () => {
     const area = this.area.current;
     this.text.change(area.value, area.selectionEnd);
-    sessionStorage.setItem(DRAFT, JSON.stringify([this.key(), this.text.text]));
+    storeDraft(this.text.end.id, this.text);
     this.follow();
   };
 
@@ -111,31 +118,29 @@ export class Prose extends Component {
   /** Saves what was typed. Returns the node at the end of the path; null if it failed. @returns {Promise<string | null>} */
   async save() {
     const at = state.cursor.value;
-    let end = this.text.parts.at(-1)?.id ?? null;
-    const { edits, appended } = this.text.changes();
+    const prose = this.text;
+    const changes = prose.changes();
+    const { edits, appended } = changes;
+    const before = prose.end.id;
     if (this.state.isSaving) return null;
     if (!edits.length && !appended) return at;
     this.setState({ isSaving: true });
-    const text = this.text.text;
+    const text = prose.text;
     try {
       const bodies = edits.map(({ part, content }) => ({ node: part.id, content }));
-      const answer = post(`/nodes/${end}/text`, { edits: bodies, appended: appended?.content });
+      const answer = post(`/nodes/${before}/text`, { edits: bodies, appended: appended?.content });
       holdSteps(answer);
       const { nodes } = await answer;
       const changed = new Set(edits.map(({ part }) => part.id));
       state.versions.value = [...state.versions.value.filter((id) => !changed.has(id)), ...nodes.slice(0, edits.length)];
-      edits.forEach(({ part, content }, at) => {
-        if (part.id === end) end = nodes[at];
-        visitVersion(part.id, nodes[at]);
-        Object.assign(part, { id: nodes[at], text: content });
-      });
-      if (appended) end = nodes.at(-1);
-      this.saved = text;
-      sessionStorage.removeItem(DRAFT);
+      edits.forEach(({ part }, at) => visitVersion(part.id, nodes[at]));
+      prose.adoptSave(text, changes, nodes);
+      storeDraft(before, prose);
+      const end = prose.end.id;
       const count = edits.length + Number(appended !== null);
       state.announcement.value = count === 1 ? "Saved" : `Saved, ${count} nodes`;
       // The user may have gone to another node meanwhile, or be on the way.
-      if (!isAway()) await (end && state.cursor.value === at ? go(end) : refresh());
+      if (!isAway()) await (state.cursor.value === at ? go(end) : refresh());
       return end;
     } catch (error) {
       state.fail(error);
@@ -209,7 +214,8 @@ export class Prose extends Component {
   render() {
     const { caret, isSaving } = this.state;
     const { text } = this;
-    const entry = this.shown[text.partAt(caret)];
+    const part = text.parts[text.partAt(caret)];
+    const entry = this.props.entries.find((/** @type {import("./api.js").Entry} */ entry) => entry.id === part.id);
     const status = isSaving ? "saving…" : text.isChanged ? "not saved" : "";
     return html`<div class="prose">
       <div class="prose-page">

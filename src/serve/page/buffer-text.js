@@ -2,7 +2,7 @@
 // versions of the changed nodes only, and model text stays visible as such.
 
 /**
- * @typedef {{id: string, byModel: boolean, text: string}} Part
+ * @typedef {{id: string, place: string, byModel: boolean, text: string}} Part
  * @typedef {{edits: {part: Part, content: string}[], appended: {after: Part, content: string} | null}} ProseChanges
  */
 
@@ -28,7 +28,7 @@ export class ProseText {
       const pieces = entry.prose ?? [];
       const text = pieces.map((piece) => piece.text).join("");
       for (const piece of pieces) this.push(piece.text.length, number * 2 + Number(piece.model));
-      this.parts.push({ id: entry.id, byModel: entry.author_type === "model", text });
+      this.parts.push({ id: entry.id, place: entry.place, byModel: entry.author_type === "model", text });
       this.text += text;
     }
     this.original = this.text;
@@ -68,6 +68,11 @@ export class ProseText {
     return (isNew ? this.parts.length : number) * 2;
   }
 
+  /** The last part, which every text that is shown has. */
+  get end() {
+    return /** @type {Part} */ (this.parts.at(-1));
+  }
+
   get isChanged() {
     return this.text !== this.original;
   }
@@ -86,6 +91,31 @@ export class ProseText {
     const edits = this.parts.map((part, at) => ({ part, content: now[at] })).filter(({ part, content }) => part.text !== content);
     const after = this.parts.at(-1);
     return { edits, appended: content && after ? { after, content } : null };
+  }
+
+  /** Makes changes to parts again, unless one of the parts is not in this text. @param {ProseChanges} changes */
+  repeat({ edits, appended }) {
+    const contents = new Map(edits.map(({ part, content }) => [part.id, content]));
+    if (edits.some(({ part }) => !this.parts.some(({ id }) => id === part.id))) return;
+    let from = 0;
+    for (const part of this.parts) {
+      const content = contents.get(part.id) ?? part.text;
+      const to = from + content.length;
+      this.change(this.text.slice(0, from) + content + this.text.slice(from + part.text.length), to);
+      from = to;
+    }
+    if (appended) this.change(this.text + appended.content, from + appended.content.length);
+  }
+
+  /**
+   * Replaces changed parts by their new versions after a save. Text typed since the save began remains a change.
+   * @param {string} text Text that was saved. @param {ProseChanges} changes @param {string[]} nodes Ids of the versions, and of what was appended.
+   */
+  adoptSave(text, { edits, appended }, nodes) {
+    edits.forEach(({ part, content }, at) => Object.assign(part, { id: nodes[at], byModel: false, text: content }));
+    const id = nodes[edits.length];
+    if (appended) this.parts.push({ id, place: id, byModel: false, text: appended.content });
+    this.original = text;
   }
 
   /** The text in pieces by author. */

@@ -6,8 +6,8 @@ import { highlight } from "./highlight.js";
 
 /** Elements that need no attributes. */
 const PLAIN = new Set(["p", "blockquote", "ul", "li", "em", "strong", "del"]);
-/** Schemes of links that open without a warning. */
-const SAFE_SCHEME = /^(https?:|mailto:)/i;
+/** Protocols of links that open without a warning. */
+const SAFE_PROTOCOLS = new Set(["http:", "https:", "mailto:"]);
 
 /** @typedef {{tag: string, open: any, children: any[]}} Level */
 
@@ -84,12 +84,24 @@ function code(lang, text) {
     <pre tabindex="0"><code>${highlight(source, lang)}</code></pre></figure>`;
 }
 
-/** Link that shows its target if the text does not. @param {string} href @param {any[]} children */
+/** Parses the address of a link as the browser does. Null if it is no link that opens without a warning. @param {string} href */
+function parseAddress(href) {
+  try {
+    const url = new URL(href);
+    return SAFE_PROTOCOLS.has(url.protocol) ? url : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Link that shows its target, a host or a mail address, unless the text is an address with the same target. @param {string} href @param {any[]} children */
 function link(href, children) {
-  if (!SAFE_SCHEME.test(href)) {
+  const url = parseAddress(href);
+  if (!url) {
     return html`<span class="odd-link" title="This link has an unusual target and is not opened">${children} <code>${href}</code></span>`;
   }
-  const host = href.replace(/^[a-z]+:(\/\/)?/i, "").split(/[/?#]/)[0];
-  const isShown = children.some((child) => typeof child === "string" && child.includes(host));
-  return html`<a href=${href} target="_blank" rel="noopener noreferrer nofollow" title=${href}><bdi>${children}</bdi>${!isShown && html`<span class="target"> ${host}</span>`}</a>`;
+  const target = url.host || url.pathname;
+  const shown = children.join("").replace(/^(https?:\/\/|mailto:)/i, "").split(/[/?#]/)[0];
+  const isShown = shown.toLowerCase() === target.toLowerCase();
+  return html`<a href=${url.href} target="_blank" rel="noopener noreferrer nofollow" title=${url.href}><bdi>${children}</bdi>${!isShown && html`<span class="target"> ${target}</span>`}</a>`;
 }
