@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::ExperimentError;
 use crate::{
-    provider::{Money, Prices, Usage},
+    provider::{Model, Money, Prices, Usage},
     types::setters,
 };
 
@@ -31,8 +31,8 @@ pub struct Spending {
 
 impl Spending {
     /// Returns the spending of one request to a model.
-    pub(super) fn of(reference: &str, prices: &Prices, usage: Usage) -> Self {
-        let cost = prices.cost(reference, None, usage);
+    pub(super) fn of(model: &dyn Model, prices: &Prices, usage: Usage) -> Self {
+        let cost = prices.cost(model.reference(), model.server_model(), usage);
         Self {
             requests: 1,
             prompt_tokens: usage.prompt,
@@ -52,6 +52,19 @@ impl Spending {
         let factor = times as f64;
         for (currency, amount) in &other.cost {
             *self.cost.entry(currency.clone()).or_default() += amount * factor;
+        }
+    }
+
+    /// Subtracts `other`, down to zero.
+    fn subtract(&mut self, other: &Self) {
+        self.requests = self.requests.saturating_sub(other.requests);
+        self.prompt_tokens = self.prompt_tokens.saturating_sub(other.prompt_tokens);
+        self.output_tokens = self.output_tokens.saturating_sub(other.output_tokens);
+        self.unpriced_requests = self.unpriced_requests.saturating_sub(other.unpriced_requests);
+        for (currency, amount) in &other.cost {
+            if let Some(sum) = self.cost.get_mut(currency) {
+                *sum = (*sum - amount).max(0.0);
+            }
         }
     }
 
@@ -87,15 +100,17 @@ impl RunLimits {
     pub(super) fn check_prices<'a>(
         &self,
         prices: &Prices,
-        models: impl Iterator<Item = &'a str>,
+        models: impl Iterator<Item = &'a dyn Model>,
     ) -> Result<(), ExperimentError> {
         if self.cost.is_none() {
             return Ok(());
         }
         let mut currency: Option<&str> = None;
         for model in models {
-            let price = prices.find(model, None).ok_or_else(|| {
-                ExperimentError::Invalid(format!("a limit of the cost needs a price of {model} in the configuration"))
+            let reference = model.reference();
+            let price = prices.find(reference, model.server_model()).ok_or_else(|| {
+                let message = format!("a limit of the cost needs a price of {reference} in the configuration");
+                ExperimentError::Invalid(message)
             })?;
             if *currency.get_or_insert(&price.currency) != price.currency {
                 return Err(ExperimentError::Invalid("a limit of the cost needs prices in one currency".to_owned()));
@@ -131,33 +146,40 @@ impl Budget {
 
     /// Replaces a reserved bound by what was spent.
     pub(super) fn settle(&mut self, bound: &Spending, spent: &Spending) {
-        self.reserved.prompt_tokens = self.reserved.prompt_tokens.saturating_sub(bound.prompt_tokens);
-        self.reserved.output_tokens = self.reserved.output_tokens.saturating_sub(bound.output_tokens);
-        for (currency, amount) in &bound.cost {
-            if let Some(sum) = self.reserved.cost.get_mut(currency) {
-                *sum = (*sum - amount).max(0.0);
-            }
-        }
+        self.reserved.subtract(bound);
         self.spent.add(spent, 1);
+    }
+
+    /// Counts the bounds of running requests as spent: a cancelled run drops them, and servers bill what was sent.
+    pub(super) fn spend_reserved(&mut self) {
+        self.spent.add(&std::mem::take(&mut self.reserved), 1);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provider::Scripted;
 
     #[test]
     fn a_request_starts_only_if_its_bound_fits() {
         let prices: Prices = serde_json::from_str(r#"{"m": {"input": 1000000, "output": 0}}"#).unwrap();
-        let request = |prompt| Spending::of("m", &prices, Usage { prompt, output: 5, ..Usage::default() });
+        let model = |reference| Scripted::new([]).with_reference(reference);
+        let (priced, other) = (model("m"), model("other"));
+        let request = |prompt| Spending::of(&priced, &prices, Usage { prompt, output: 5, ..Usage::default() });
         let mut budget = Budget::new(RunLimits::default().cost(Some(10.0)).tokens(Some(100)));
         assert!(budget.reserve(&request(6)) && !budget.reserve(&request(5)), "the cost is reserved");
         budget.settle(&request(6), &request(2));
         assert!(budget.reserve(&request(8)), "less was spent than reserved");
+        budget.spend_reserved();
+        let spent = (budget.spent.requests, budget.spent.prompt_tokens, budget.spent.cost["USD"]);
+        assert_eq!(spent, (2, 10, 10.0), "a dropped request counts with its bound");
         let mut tokens = Budget::new(RunLimits::default().tokens(Some(20)));
         assert!(tokens.reserve(&request(15)) && !tokens.reserve(&request(0)));
         let limits = RunLimits::default().cost(Some(1.0));
-        assert!(limits.check_prices(&prices, ["m"].into_iter()).is_ok());
-        assert!(limits.check_prices(&prices, ["m", "other"].into_iter()).is_err());
+        let check = |models: &[&Scripted]| {
+            limits.check_prices(&prices, models.iter().map(|model| *model as &dyn Model)).is_ok()
+        };
+        assert!(check(&[&priced]) && !check(&[&priced, &other]));
     }
 }

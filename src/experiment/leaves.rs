@@ -16,6 +16,8 @@ const PAGE_NODES: u32 = 1_000;
 /// Leaves of a tree or branch, in insertion order.
 pub(super) struct Leaves {
     pub(super) nodes: Vec<NodeId>,
+    /// Leaves that are interrupted replies.
+    pub(super) interrupted: HashSet<NodeId>,
     /// Scores of each node, the oldest first.
     pub(super) scores: HashMap<NodeId, Vec<ScoreLabel>>,
 }
@@ -23,7 +25,7 @@ pub(super) struct Leaves {
 impl Leaves {
     /// Reads the visible leaves of a tree, or those below one of its nodes.
     pub(super) fn read(snapshot: &dyn Snapshot, tree: TreeId, below: Option<NodeId>) -> Result<Self, ExperimentError> {
-        let mut leaves = Self { nodes: Vec::new(), scores: HashMap::new() };
+        let mut leaves = Self { nodes: Vec::new(), interrupted: HashSet::new(), scores: HashMap::new() };
         // A parent precedes its children, so one pass finds the whole branch.
         let mut branch = HashSet::new();
         // What follows an edited node is below the original.
@@ -52,7 +54,11 @@ impl Leaves {
             return Ok(());
         }
         if node.kind == EdgeKind::Continuation && node.state.continuations == 0 {
-            self.nodes.push(selected_version(snapshot, node, &[]).map_err(OpsError::from)?.id);
+            let leaf = selected_version(snapshot, node, &[]).map_err(OpsError::from)?;
+            self.nodes.push(leaf.id);
+            if leaf.interrupted {
+                self.interrupted.insert(leaf.id);
+            }
         }
         if let (EdgeKind::Annotation, Some(parent), Some(score)) = (node.kind, node.parent, ScoreLabel::of(node)) {
             self.scores.entry(parent).or_default().push(score);

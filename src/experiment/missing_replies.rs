@@ -29,26 +29,34 @@ pub(super) struct SampleReplies {
 
 impl SampleRequest {
     /// Reads the replies that exist, and returns those that are missing. A pruned reply counts as existing, and nothing
-    /// is added below it; an interrupted one counts as missing.
+    /// is added below it or below a pruned follow-up message. An interrupted reply counts as missing, as does one of another
+    /// temperature.
     pub(super) fn replies(&self, snapshot: &dyn Snapshot) -> Result<SampleReplies, ExperimentError> {
         let id = self.id();
         let mut replies = SampleReplies { present: 0, jobs: vec![VecDeque::new(); self.models.len()] };
         for (model, opened) in self.models.iter().enumerate() {
+            let temperature = self.temperature(&**opened);
             let mut places = VecDeque::from([(self.start, self.start, 1)]);
             while let Some((after, place, level)) = places.pop_front() {
                 let mut found = BTreeSet::new();
                 let filter = ChildFilter::default().kind(EdgeKind::Continuation).pruned(true);
                 for reply in snapshot.children(place, &filter)? {
                     let label = SampleLabel::of(&reply).filter(|label| label.id == id && label.level == level);
-                    let Some(label) = label.filter(|label| label.model == opened.reference()) else { continue };
+                    let is_own =
+                        |label: &SampleLabel| label.model == opened.reference() && label.temperature == temperature;
+                    let Some(label) = label.filter(is_own) else { continue };
                     let counts = reply.author_type == AuthorType::Model && !reply.interrupted && label.index < self.n;
                     if !counts || !found.insert(label.index) {
                         continue;
                     }
                     replies.present += 1;
-                    let visible = reply.state.pruned_by.is_none() && reply.purged_at.is_none();
-                    if visible && level < self.depth {
-                        places.push_back((reply.id, self.place_after(snapshot, reply.id)?, level + 1));
+                    if level == self.depth || !is_visible(&reply) {
+                        continue;
+                    }
+                    let follow_up = self.follow_up_after(snapshot, reply.id)?;
+                    if follow_up.as_ref().is_none_or(is_visible) {
+                        let place = follow_up.map_or(reply.id, |node| node.id);
+                        places.push_back((reply.id, place, level + 1));
                     }
                 }
                 let missing = (0..self.n).filter(|index| !found.contains(index));
@@ -58,11 +66,20 @@ impl SampleRequest {
         Ok(replies)
     }
 
-    /// Returns the node that the replies after a reply continue: the follow-up message if it exists, else the reply.
-    pub(super) fn place_after(&self, snapshot: &dyn Snapshot, reply: NodeId) -> Result<NodeId, ExperimentError> {
-        let Some(follow_up) = &self.follow_up else { return Ok(reply) };
-        let children = snapshot.children(reply, &ChildFilter::default().kind(EdgeKind::Continuation))?;
-        let is_follow_up = |node: &&Node| node.author_type == AuthorType::Human && node.content == *follow_up;
-        Ok(children.iter().find(is_follow_up).map_or(reply, |node| node.id))
+    /// Returns the follow-up message after a reply, a visible one before a pruned one; `None` if there is none.
+    pub(super) fn follow_up_after(
+        &self,
+        snapshot: &dyn Snapshot,
+        reply: NodeId,
+    ) -> Result<Option<Node>, ExperimentError> {
+        let Some(follow_up) = &self.follow_up else { return Ok(None) };
+        let mut children =
+            snapshot.children(reply, &ChildFilter::default().kind(EdgeKind::Continuation).pruned(true))?;
+        children.retain(|node| node.author_type == AuthorType::Human && node.content == *follow_up);
+        Ok(children.into_iter().min_by_key(|node| !is_visible(node)))
     }
+}
+
+fn is_visible(node: &Node) -> bool {
+    node.state.pruned_by.is_none() && node.purged_at.is_none()
 }

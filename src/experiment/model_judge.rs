@@ -11,7 +11,9 @@ use super::{
     sample_request::{digest, prompt_bound},
 };
 use crate::{
-    provider::{Finish, Message, Model, Prices, Prompt, Request, Role, Sampling, StreamEvent, Usage},
+    provider::{
+        Finish, Message, Model, Prices, Prompt, ProviderError, Request, Role, Sampling, StreamError, StreamEvent, Usage,
+    },
     session::{BoxFuture, GenerationMetadata},
     tokens::estimated_tokens,
     types::{AuthorType, EdgeKind, Mode, Node, first_words, one_line},
@@ -72,25 +74,33 @@ impl ModelJudge {
     /// # Errors
     /// If the limit needs a price.
     pub fn check_limits(&self, limits: RunLimits) -> Result<(), ExperimentError> {
-        limits.check_prices(&self.prices, [self.model.reference()].into_iter())
+        limits.check_prices(&self.prices, std::iter::once(&*self.model))
     }
 
     fn spent(&self, usage: Usage) -> Spending {
-        Spending::of(self.model.reference(), &self.prices, usage)
+        Spending::of(&*self.model, &self.prices, usage)
+    }
+
+    /// Returns upper bounds of the two requests of a judgement: a reply without a score is followed by a second request,
+    /// which repeats the first.
+    fn request_bounds(&self, path: &str) -> [Usage; 2] {
+        let prompt = prompt_bound(&self.instructions) + prompt_bound(path);
+        let output = u64::from(MAX_VERDICT_TOKENS);
+        let again = prompt + output + prompt_bound(FORMAT_REMINDER);
+        [prompt, again].map(|prompt| Usage { prompt, output, ..Usage::default() })
     }
 
     /// Sends the conversation and returns the reply with its metadata.
-    async fn ask(&self, messages: &[Message]) -> Result<(String, Finish), String> {
+    async fn ask(&self, messages: &[Message]) -> Result<(String, Finish), ProviderError> {
         let mut reply = self.model.stream(Request::new(Prompt::Chat(messages.to_vec())).sampling(sampling()));
         let mut text = String::new();
-        loop {
-            match reply.next().await {
-                Some(Ok(StreamEvent::Text(piece))) => text.push_str(&piece),
-                Some(Ok(StreamEvent::Done(finish))) => return Ok((text, finish)),
-                Some(Err(error)) => return Err(error.to_string()),
-                None => return Err("the reply of the judge is empty".to_owned()),
+        while let Some(event) = reply.next().await {
+            match event? {
+                StreamEvent::Text(piece) => text.push_str(&piece),
+                StreamEvent::Done(finish) => return Ok((text, finish)),
             }
         }
+        Err(ProviderError::Broken { cause: StreamError::ClosedEarly })
     }
 
     fn read(&self, text: &str) -> Option<(f64, Option<String>)> {
@@ -99,11 +109,21 @@ impl ModelJudge {
     }
 
     async fn verdict(&self, path: &[Node]) -> Result<Judgement, JudgeError> {
-        let mut messages = vec![Message::system(&self.instructions), Message::user(path_json(path))];
+        let path = path_json(path);
+        let bounds = self.request_bounds(&path);
+        let mut messages = vec![Message::system(&self.instructions), Message::user(path)];
         let mut spent = Spending::default();
-        for _ in 0..2 {
-            let asked = self.ask(&messages).await;
-            let (text, finish) = asked.map_err(|message| JudgeError { message, spent: spent.clone() })?;
+        for bound in bounds {
+            let (text, finish) = match self.ask(&messages).await {
+                Ok(reply) => reply,
+                Err(error) => {
+                    // The server bills a prompt that the model read; the usage of a broken reply is not final.
+                    if error.reached_model() {
+                        spent.add(&self.spent(bound), 1);
+                    }
+                    return Err(JudgeError { message: error.to_string(), spent });
+                }
+            };
             let usage = finish.usage.unwrap_or_else(|| self.usage(&messages, &text));
             spent.add(&self.spent(usage), 1);
             if let Some((value, why)) = self.read(&text) {
@@ -149,13 +169,10 @@ impl Judge for ModelJudge {
     }
 
     fn bound(&self, path: &[Node], _: Mode) -> Spending {
-        let prompt = prompt_bound(&self.instructions) + prompt_bound(&path_json(path));
-        let output = u64::from(MAX_VERDICT_TOKENS);
-        // A reply without a score is followed by a second request, which repeats the first.
-        let again = prompt + output + prompt_bound(FORMAT_REMINDER);
-        let mut most = self.spent(Usage { prompt, output, ..Usage::default() });
-        most.add(&self.spent(Usage { prompt: again, output, ..Usage::default() }), 1);
-        most
+        let [first, second] = self.request_bounds(&path_json(path));
+        let mut bound = self.spent(first);
+        bound.add(&self.spent(second), 1);
+        bound
     }
 
     fn judge<'a>(&'a self, path: &'a [Node], _: Mode) -> BoxFuture<'a, Result<Judgement, JudgeError>> {

@@ -1,7 +1,8 @@
 //! Run of a sample: streams the missing replies, as many side by side as each model accepts.
 //!
-//! A reply is saved when it ends, with its label, in one commit. Partial replies are not kept: a sample compares complete
-//! replies, and the next run requests them again. After three failures in a row a model is asked no more.
+//! A reply is saved when it ends, with its label, in one commit. A sample compares complete replies: a reply that breaks
+//! off is saved as interrupted, and the next run requests another one in its place. A cancelled run drops the replies that
+//! stream. After three failures in a row a model is asked no more.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -194,6 +195,7 @@ impl<F: FnMut(SampleProgress)> SampleRun<'_, F> {
     /// Drops the running requests and releases their positions.
     async fn cancel(&mut self) -> Result<Option<StopReason>, ExperimentError> {
         self.running.clear();
+        self.budget.spend_reserved();
         for place in self.busy.iter().flatten() {
             self.actor.release(*place, self.request.author.id()).await?;
         }
@@ -203,10 +205,11 @@ impl<F: FnMut(SampleProgress)> SampleRun<'_, F> {
     /// Starts requests up to the limit of each model. Returns true if the budget refused one.
     async fn start_jobs(&mut self) -> Result<bool, ExperimentError> {
         for model in 0..self.queues.len() {
-            let parallel = self.request.models[model].parallel().max(1);
+            let opened = &self.request.models[model];
+            let parallel = opened.parallel().max(1);
             while self.busy[model].len() < parallel {
                 let Some(job) = self.queues[model].front().copied() else { break };
-                let bound = self.request.bound(self.base, job.level, model);
+                let bound = self.request.bound(self.base, job.level, &**opened);
                 if !self.budget.reserve(&bound) {
                     return Ok(true);
                 }
@@ -224,9 +227,8 @@ impl<F: FnMut(SampleProgress)> SampleRun<'_, F> {
         let Some(follow_up) = self.request.follow_up.as_deref().filter(|_| job.level > 1) else {
             return Ok(job.after);
         };
-        let place = self.request.place_after(&*self.actor.loom().snapshot()?, job.after)?;
-        if place != job.after {
-            return Ok(place);
+        if let Some(place) = self.request.follow_up_after(&*self.actor.loom().snapshot()?, job.after)? {
+            return Ok(place.id);
         }
         let metadata = self.label(SampleJob { level: job.level - 1, ..job }).metadata();
         let draft =
@@ -236,15 +238,15 @@ impl<F: FnMut(SampleProgress)> SampleRun<'_, F> {
     }
 
     fn label(&self, job: SampleJob) -> SampleLabel {
-        let Sampling { temperature, seed, .. } = self.request.sampling;
+        let model = &*self.request.models[job.model];
         SampleLabel {
             id: self.id.clone(),
             name: self.request.name.clone(),
-            model: self.request.models[job.model].reference().to_owned(),
+            model: model.reference().to_owned(),
             level: job.level,
             index: job.index,
-            temperature,
-            seed: seed.map(|seed| seed.wrapping_add(job.index.into())),
+            temperature: self.request.temperature(model),
+            seed: self.request.sampling.seed.map(|seed| seed.wrapping_add(job.index.into())),
         }
     }
 
@@ -284,7 +286,7 @@ impl<F: FnMut(SampleProgress)> SampleRun<'_, F> {
         }
         // Without a report, the bound counts, unless the request reached no model.
         let spent = match (&usage, &reply) {
-            (Some(usage), _) => Spending::of(&label.model, &self.request.prices, *usage),
+            (Some(usage), _) => Spending::of(&*self.request.models[model], &self.request.prices, *usage),
             (None, Err(GenerateError::Provider(error))) if !error.reached_model() => Spending::default(),
             (None, _) => bound.clone(),
         };

@@ -87,7 +87,7 @@ pub struct SampleLabel {
     pub level: u32,
     /// Number among the replies of the model to the same node, from 0.
     pub index: u32,
-    /// Sampling temperature, if one was requested.
+    /// Sampling temperature of the request, the author or the model's configuration; `None`: the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
     /// Seed of the request, if there was one.
@@ -151,7 +151,7 @@ impl SampleRequest {
     }
 
     /// Returns the id of the sample. It depends on what shapes a reply, not on `n`, `depth` and the models, so a request
-    /// for more replies extends the sample.
+    /// for more replies extends the sample. The temperature of a model's configuration belongs to the model.
     #[must_use]
     pub fn id(&self) -> String {
         let Sampling { temperature, stop, seed, .. } = &self.sampling;
@@ -168,6 +168,13 @@ impl SampleRequest {
         );
         let is_default = own.0.is_none() && own.1.is_none() && own.2.is_empty();
         digest(&if is_default { shape } else { format!("{shape}{}", serde_json::json!(own)) })
+    }
+
+    /// Returns the temperature of a model's replies: that of the request, else the author's, else the model's own.
+    pub(super) fn temperature(&self, model: &dyn Model) -> Option<f32> {
+        #[allow(clippy::cast_possible_truncation)] // a temperature has one or two digits
+        let of_author = self.author.profile.temperature.map(|temperature| temperature as f32);
+        self.sampling.temperature.or(of_author).or_else(|| model.sampling().temperature)
     }
 
     pub(super) fn check(&self) -> Result<(), ExperimentError> {
@@ -188,7 +195,7 @@ impl SampleRequest {
                 return invalid(format!("the sample has more than {MAX_REPLIES} replies"));
             }
         }
-        self.limits.check_prices(&self.prices, references.into_iter())
+        self.limits.check_prices(&self.prices, self.models.iter().map(|model| &**model))
     }
 
     /// Returns an upper bound of the tokens of the prompt at the start.
@@ -199,12 +206,11 @@ impl SampleRequest {
     }
 
     /// Returns an upper bound of one reply at a level.
-    pub(super) fn bound(&self, base: u64, level: u32, model: usize) -> Spending {
+    pub(super) fn bound(&self, base: u64, level: u32, model: &dyn Model) -> Spending {
         let output = u64::from(self.max_tokens);
         let follow_up = self.follow_up.as_deref().map_or(0, prompt_bound);
         let prompt = base + u64::from(level - 1) * (output + follow_up + MESSAGE_TOKENS);
-        let reference = self.models.get(model).map_or("", |model| model.reference());
-        Spending::of(reference, &self.prices, Usage { prompt, output, ..Usage::default() })
+        Spending::of(model, &self.prices, Usage { prompt, output, ..Usage::default() })
     }
 }
 
@@ -218,14 +224,14 @@ pub fn estimate_sample(actor: &Actor, request: &SampleRequest) -> Result<SampleE
     let base = request.base_tokens(actor)?;
     let mut estimate =
         SampleEstimate { sample: request.id(), present: replies.present, missing: 0, bound: Spending::default() };
-    for (model, jobs) in replies.jobs.iter().enumerate() {
+    for (model, jobs) in request.models.iter().zip(&replies.jobs) {
         let mut missing = 0;
         for level in 1..=request.depth {
             // Each missing reply of the level above lacks all its replies.
             let open = jobs.iter().filter(|job| job.level == level).count() as u64;
             missing = missing * u64::from(request.n) + open;
             estimate.missing += missing;
-            estimate.bound.add(&request.bound(base, level, model), missing);
+            estimate.bound.add(&request.bound(base, level, &**model), missing);
         }
     }
     Ok(estimate)

@@ -144,9 +144,9 @@ impl<'a> ScoreRequest<'a> {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ScoreEstimate {
-    /// Leaves with a score of this judge.
+    /// Complete leaves with a score of this judge.
     pub present: u64,
-    /// Leaves without one.
+    /// Complete leaves without one.
     pub missing: u64,
     /// Requests, tokens and cost of the missing scores.
     pub bound: Spending,
@@ -198,7 +198,8 @@ pub struct ScoreReport {
     pub error: Option<String>,
 }
 
-/// Leaves without a score, and the number of the others.
+/// Complete leaves without a score, and the number of those with one. An interrupted reply is not judged: its score would
+/// be of the cut.
 fn missing(actor: &Actor, request: &ScoreRequest<'_>) -> Result<(u64, Vec<NodeId>), ExperimentError> {
     let leaves = Leaves::read(&*actor.loom().snapshot()?, request.tree, request.below)?;
     let (name, digest) = (request.judge.name(), request.judge.digest());
@@ -206,7 +207,8 @@ fn missing(actor: &Actor, request: &ScoreRequest<'_>) -> Result<(u64, Vec<NodeId
         let scores = leaves.scores.get(leaf).map_or(&[][..], Vec::as_slice);
         scores.iter().any(|score| score.judge == name && score.digest == digest)
     };
-    let (present, missing): (Vec<NodeId>, Vec<NodeId>) = leaves.nodes.iter().partition(|leaf| has_score(leaf));
+    let complete = leaves.nodes.iter().filter(|leaf| !leaves.interrupted.contains(leaf));
+    let (present, missing): (Vec<NodeId>, Vec<NodeId>) = complete.partition(|leaf| has_score(leaf));
     Ok((present.len() as u64, missing))
 }
 
@@ -227,7 +229,7 @@ pub fn estimate_scores(actor: &Actor, request: &ScoreRequest<'_>) -> Result<Scor
 /// A judgement that ended.
 type FinishedScore = (Vec<Node>, Spending, Result<Judgement, JudgeError>);
 
-/// Judges the leaves that have no score of this judge, and passes each event to `on_progress`. Each score is saved when
+/// Judges the complete leaves that have no score of this judge, and passes each event to `on_progress`. Each score is saved when
 /// it is known.
 ///
 /// # Errors
@@ -273,6 +275,7 @@ pub async fn score(
         let next = tokio::select! {
             next = running.next() => next,
             () = request.cancel.cancelled() => {
+                budget.spend_reserved();
                 report.stopped = Some(StopReason::Cancelled);
                 break;
             }

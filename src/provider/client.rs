@@ -117,6 +117,14 @@ impl Model for Client {
         &self.inner.reference
     }
 
+    fn server_model(&self) -> Option<&str> {
+        self.inner.model.as_deref()
+    }
+
+    fn sampling(&self) -> Sampling {
+        self.inner.sampling.clone()
+    }
+
     fn stream(&self, request: Request) -> Generation {
         self.stream_choices(request, 1).remove(0)
     }

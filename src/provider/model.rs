@@ -49,6 +49,16 @@ pub trait Model: Send + Sync {
     /// Returns the model's reference (`ollama:llama3.2`), which is stored with each reply.
     fn reference(&self) -> &str;
 
+    /// Returns the name by which the server knows the model; `None` if unknown.
+    fn server_model(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the defaults for sampling options that a request leaves unset.
+    fn sampling(&self) -> Sampling {
+        Sampling::default()
+    }
+
     /// Starts a request as a task on the current tokio runtime.
     ///
     /// Outside a runtime the generation contains one configuration error.

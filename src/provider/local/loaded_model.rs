@@ -111,6 +111,10 @@ impl Model for Local {
         &self.reference
     }
 
+    fn sampling(&self) -> Sampling {
+        self.sampling.clone()
+    }
+
     fn stream(&self, request: Request) -> Generation {
         self.stream_choices(&request, 1).remove(0)
     }

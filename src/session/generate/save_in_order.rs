@@ -48,7 +48,8 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             estimated: self.slots[index].estimated,
             header: &self.slots[index].partial_header,
             prices: &self.request.prices,
-            sampling: Sampling { seed: self.slots[index].seed, ..self.request.effective_sampling() },
+            sampling: Sampling { seed: self.slots[index].seed, ..self.request.effective_sampling() }
+                .or(&self.slots[index].model.sampling()),
             keep_position: self.request.keep_position || self.slots.len() > 1,
             is_turn: self.request.commands.is_some(),
             metadata: self.request.metadata.as_ref(),
