@@ -90,7 +90,9 @@ impl StagedRetag {
         let Some(walk) = self.walk.as_ref().filter(|walk| !self.is_disturbed && walk.from == from) else {
             return Ok(None);
         };
-        Ok((!walk.is_altered(conn)? && retags::set(conn, walk.mark, to)?).then_some(walk))
+        // A prune of an ancestor and its restore replace the mark.
+        let is_marked = retags::is_set(conn, walk.mark, walk.root.row)?;
+        Ok((is_marked && !walk.is_altered(conn)? && retags::set(conn, walk.mark, to)?).then_some(walk))
     }
 
     /// True if this is the staged form of a prune, or of a restore, of a node.

@@ -36,6 +36,12 @@ pub(in crate::store::sqlite) fn set(conn: &Connection, mark: i64, hidden_by: Opt
     Ok(conn.execute("UPDATE retags SET hidden_by = ?2 WHERE mark = ?1", params![mark, hidden_by])? > 0)
 }
 
+/// True if a node has the mark.
+pub(in crate::store::sqlite) fn is_set(conn: &Connection, mark: i64, node: i64) -> Result<bool> {
+    let mut statement = conn.prepare_cached("SELECT 1 FROM node_state WHERE node = ?1 AND hidden_by = ?2")?;
+    Ok(statement.exists([node, mark])?)
+}
+
 /// The marks of all processes, each with the root of its branch.
 pub(in crate::store::sqlite) fn all(conn: &Connection) -> Result<Vec<(i64, NodeId)>> {
     let mut statement = conn.prepare_cached("SELECT mark, root FROM retags")?;
