@@ -26,7 +26,7 @@ macro_rules! formats {
 }
 
 formats! {
-    /// Lossless JSONL of loomtree.
+    /// JSONL of loomtree itself.
     Loomtree = "loomtree";
     /// Session JSONL of Claude Code.
     ClaudeCode = "claude-code";

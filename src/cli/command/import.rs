@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
             if !args.undo {
                 print_summary(&file, &imported, cx)?;
             }
-            // The program's own format is lossless, so what cannot be imported is missing. Of other formats a file of which
+            // The program's own format is read whole, so what cannot be imported is missing. Of other formats a file of which
             // nothing is readable is damaged.
             let is_empty = imported.messages + imported.skipped == 0;
             let is_lossless = imported.format == Format::Loomtree.as_str();

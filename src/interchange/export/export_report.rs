@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use super::export_format::ExportOptions;
 use crate::types::{AuthorType, EdgeKind, Node};
 
+/// Kind of nodes that contexts exclude.
+const EXCLUDED: &str = "excluded";
+
 /// Result of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
@@ -20,22 +23,11 @@ pub struct ExportReport {
 impl ExportReport {
     /// True if a node may be exported; else it is counted.
     pub(super) fn admits(&mut self, node: &Node, options: ExportOptions) -> bool {
-        let reason = if node.purged_at.is_some() {
-            "purged"
-        } else if node.state.pruned_by.is_some() && !options.pruned {
-            "pruned"
-        } else if node.state.excluded && !options.excluded {
-            // The root of an imported conversation holds nothing of it.
-            if node.depth == 0 && node.author_type == AuthorType::System {
-                return false;
-            }
-            "excluded"
-        } else if node.kind == EdgeKind::Thought && !options.thoughts {
-            "thoughts"
-        } else {
-            return true;
-        };
-        self.leave_out(reason, 1);
+        let Some(kind) = left_out_kind(node, options) else { return true };
+        // The root of an imported conversation holds nothing of it.
+        if kind != EXCLUDED || node.depth > 0 || node.author_type != AuthorType::System {
+            self.leave_out(kind, 1);
+        }
         false
     }
 
@@ -49,5 +41,20 @@ impl ExportReport {
         if number > 0 {
             *self.left_out.entry(kind).or_default() += number;
         }
+    }
+}
+
+/// Returns the kind under which a node that may not be exported is counted; `None` if it may be.
+pub(super) fn left_out_kind(node: &Node, options: ExportOptions) -> Option<&'static str> {
+    if node.purged_at.is_some() {
+        Some("purged")
+    } else if node.state.pruned_by.is_some() && !options.pruned {
+        Some("pruned")
+    } else if node.state.excluded && !options.excluded {
+        Some(EXCLUDED)
+    } else if node.kind == EdgeKind::Thought && !options.thoughts {
+        Some("thoughts")
+    } else {
+        None
     }
 }

@@ -2,7 +2,7 @@
 //! server and no network: the policy in its head allows its own script and style by their hashes, and nothing else.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io::{self, Write},
 };
 
@@ -70,23 +70,44 @@ pub(super) fn write(export: &mut TreeExport<'_>, out: &mut dyn Write) -> Result<
     Ok(write!(out, "</script>\n<script type=\"module\">{script}</script>\n</body>\n</html>\n")?)
 }
 
-/// Writes the nodes that may be exported, parents first. Nodes below one that is left out hang on the nearest one above.
+/// Writes the nodes that may be exported, parents first. Nodes below one that is left out hang on the nearest one above. A
+/// split is one version, with the text of all parts.
 fn write_nodes(export: &mut TreeExport<'_>, json: &mut ScriptText<'_>) -> Result<u64, InterchangeError> {
+    // Indexes of the nodes on which continuations hang, and of the originals that are written.
     let mut places: HashMap<NodeId, Option<usize>> = HashMap::new();
+    let mut originals: HashMap<NodeId, usize> = HashMap::new();
+    // Versions that are written in place of an original that is left out.
+    let mut replacements: HashSet<NodeId> = HashSet::new();
     let mut written = 0_usize;
     export.each_node(&mut |export, node| {
         let place = |of: Option<NodeId>| of.and_then(|id| places.get(&id).copied().flatten());
-        let (parent, version_of) = match node.kind {
-            EdgeKind::Continuation | EdgeKind::Thought => (place(node.parent), None),
-            EdgeKind::Version => (None, place(node.version_of)),
+        let (parent, version_of, node) = match node.kind {
+            EdgeKind::Continuation => {
+                let (id, parent) = (node.id, place(node.parent));
+                let first = export.first_version(node)?;
+                places.insert(id, if first.is_some() { Some(written) } else { parent });
+                if let Some(first) = &first {
+                    originals.insert(id, written);
+                    replacements.extend(Some(first.id).filter(|first| *first != id));
+                }
+                (parent, None, first)
+            }
+            EdgeKind::Version => {
+                let original = export.snapshot.original(&node)?.id;
+                let version_of = originals.get(&original).copied();
+                // A part of a split can have continuations of its own.
+                places.insert(node.id, place(Some(original)));
+                let is_written = export.admits(&node) && version_of.is_some() && !replacements.contains(&node.id);
+                (None, version_of, if is_written { export.whole_version(node)? } else { None })
+            }
+            EdgeKind::Thought => {
+                let parent = node.parent.and_then(|id| originals.get(&id).copied());
+                let is_written = export.admits(&node) && parent.is_some();
+                (parent, None, Some(node).filter(|_| is_written))
+            }
             _ => return Ok(()),
         };
-        let is_attached = node.kind != EdgeKind::Continuation;
-        let is_admitted = export.admits(&node) && (!is_attached || parent.or(version_of).is_some());
-        if node.kind == EdgeKind::Continuation {
-            places.insert(node.id, if is_admitted { Some(written) } else { parent });
-        }
-        if is_admitted {
+        if let Some(node) = node {
             if written > 0 {
                 json.write_all(b",\n")?;
             }

@@ -29,25 +29,24 @@ impl NodeRun {
     }
 }
 
-/// Returns the runs of a tree, parents first. The newest visible version stands for a node. Nodes below one that is left
-/// out hang on the nearest one that is not.
+/// Returns the runs of a tree, parents first. The newest visible version stands for a node, and of a split all parts. Nodes
+/// below one that is left out hang on the nearest one that is not.
 pub(super) fn runs(export: &mut TreeExport<'_>) -> Result<Vec<NodeRun>, InterchangeError> {
     let mut nodes: Vec<Node> = Vec::new();
     let mut places: HashMap<NodeId, Option<usize>> = HashMap::new();
     let mut parents: Vec<Option<usize>> = Vec::new();
     let mut children: Vec<Vec<usize>> = Vec::new();
-    // First halves of splits: their parents and texts.
-    let mut halves: HashMap<NodeId, (Option<NodeId>, String)> = HashMap::new();
     export.each_node(&mut |export, node| {
+        let place = |of: NodeId| places.get(&of).copied().flatten();
         match node.kind {
             EdgeKind::Continuation => {
-                let parent = node.parent.and_then(|parent| places.get(&parent).copied().flatten());
-                if !export.admits(&node) {
-                    places.insert(node.id, parent);
+                let (id, parent) = (node.id, node.parent.and_then(place));
+                let Some(node) = export.first_version(node)? else {
+                    places.insert(id, parent);
                     return Ok(());
-                }
+                };
                 let index = nodes.len();
-                places.insert(node.id, Some(index));
+                places.insert(id, Some(index));
                 if let Some(parent) = parent {
                     children[parent].push(index);
                 }
@@ -55,19 +54,20 @@ pub(super) fn runs(export: &mut TreeExport<'_>) -> Result<Vec<NodeRun>, Intercha
                 children.push(Vec::new());
                 nodes.push(node);
             }
-            EdgeKind::Version if node.version_of.is_none() => {
-                halves.insert(node.id, (node.parent, node.content));
-            }
             EdgeKind::Version => {
-                let place = node.version_of.and_then(|of| places.get(&of).copied().flatten());
-                if let Some(place) = place.filter(|_| export.admits(&node)) {
-                    nodes[place].content = node.content;
-                    // A split stands for its place as a whole, with the continuations of its first half.
-                    let mut above = node.parent;
-                    while let Some((id, (parent, text))) = above.and_then(|id| Some((id, halves.get(&id)?))) {
-                        nodes[place].content.insert_str(0, text);
-                        places.insert(id, Some(place));
-                        above = *parent;
+                let original = export.snapshot.original(&node)?.id;
+                let place = place(original);
+                // A part of a split can have continuations of its own.
+                places.insert(node.id, place);
+                if export.admits(&node)
+                    && let Some(place) = place
+                    && let Some(node) = export.whole_version(node)?
+                {
+                    let shown = &mut nodes[place];
+                    let is_of_original = shown.id == original || shown.version_of == Some(original);
+                    // A version that was pruned alone stands for nothing, even in an export with pruned nodes.
+                    if is_of_original && shown.state.pruned_by == node.state.pruned_by {
+                        shown.content = node.content;
                     }
                 }
             }

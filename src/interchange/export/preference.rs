@@ -32,7 +32,9 @@ pub(super) fn write(export: &mut TreeExport<'_>, is_openai: bool, out: &mut dyn 
         let mut replies = export.snapshot.children(parent, &filter)?;
         // The newest text of an edited reply counts.
         for reply in &mut replies {
-            reply.content = selected_version(export.snapshot, reply, &[])?.content;
+            if let Some(version) = export.whole_version(selected_version(export.snapshot, reply, &[])?)? {
+                reply.content = version.content;
+            }
         }
         replies.retain(|reply| reply.role() == AuthorType::Model && !reply.content.trim().is_empty());
         if replies.len() < 2 {
@@ -43,7 +45,9 @@ pub(super) fn write(export: &mut TreeExport<'_>, is_openai: bool, out: &mut dyn 
             export.report.leave_out("places without a choice", u64::from(replies.len() > 1));
             continue;
         };
-        let path = export.snapshot.path_back(parent, &[], 0)?;
+        // The path to a reply has the newest version of each message before it.
+        let mut path = export.snapshot.path_back(chosen.id, &[], 0)?;
+        path.pop();
         let prompt = chat::messages(export, &path)?;
         if prompt.is_empty() {
             export.report.leave_out("replies without a prompt", 1);

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{export_format::ExportOptions, export_report::ExportReport};
+use super::{
+    export_format::ExportOptions,
+    export_report::{ExportReport, left_out_kind},
+};
 use crate::{
-    id::{AgentId, TreeId},
+    id::{AgentId, NodeId, TreeId},
     interchange::InterchangeError,
-    ops::OpsError,
+    ops::{OpsError, parts_to},
     store::{ChildFilter, Snapshot},
     types::{EdgeKind, Mode, Node, Tree},
 };
@@ -49,6 +52,43 @@ impl<'a> TreeExport<'a> {
     /// True if a node may be exported; else it is counted.
     pub(super) fn admits(&mut self, node: &Node) -> bool {
         self.report.admits(node, self.options)
+    }
+
+    /// Returns the first version of an original node that may be exported, usually the node itself. A node that is left out is
+    /// counted.
+    pub(super) fn first_version(&mut self, original: Node) -> Result<Option<Node>, InterchangeError> {
+        if self.admits(&original) {
+            return Ok(Some(original));
+        }
+        if original.state.versions > 0 {
+            for version in self.snapshot.versions(original.id)? {
+                if left_out_kind(&version, self.options).is_none()
+                    && let Some(version) = self.whole_version(version)?
+                {
+                    return Ok(Some(version));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns a version with the whole text of its original: the last part of a split has the text of all parts that may be
+    /// exported. `None` for another part, which is no text of the original alone.
+    pub(super) fn whole_version(&self, mut version: Node) -> Result<Option<Node>, InterchangeError> {
+        let is_version = |id: Option<NodeId>| -> Result<bool, InterchangeError> {
+            let node = id.map(|id| self.snapshot.node(id)).transpose()?.flatten();
+            Ok(node.is_some_and(|node| node.kind == EdgeKind::Version))
+        };
+        // Only the first part of a split has versions of its own.
+        if self.snapshot.second_half(&version)?.is_some() || is_version(version.version_of)? {
+            return Ok(None);
+        }
+        if is_version(version.parent)? {
+            let parts = parts_to(self.snapshot, &version, &[])?;
+            let parts = parts.iter().filter(|part| left_out_kind(part, self.options).is_none());
+            version.content = parts.map(|part| part.content.as_str()).collect();
+        }
+        Ok(Some(version))
     }
 
     /// Calls `each` with every node of the tree, in insertion order.

@@ -172,9 +172,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
     }
     for session in &sessions {
         export_received(snapshot, session, writer)?;
-        for record in snapshot.records(session.id)? {
-            writer.line(&JsonlRecord::Recorded(RecordedLine { session_id: session.id, record }))?;
-        }
+        export_recorded(snapshot, session, writer)?;
     }
     for session in sessions {
         let patch = SessionPatch {
@@ -203,6 +201,20 @@ fn export_received(
         if snapshot.node(node_id)?.is_some_and(|node| node.tree == session.tree) {
             writer.line(&JsonlRecord::Received(ReceivedLine { session_id: session.id, turn, node_id }))?;
         }
+    }
+    Ok(())
+}
+
+/// Writes the records of a session. Those from before a reset belong to an earlier conversation.
+fn export_recorded(
+    snapshot: &dyn Snapshot,
+    session: &Session,
+    writer: &mut JsonlWriter<'_>,
+) -> Result<(), InterchangeError> {
+    let mut records = snapshot.records(session.id)?;
+    records.retain(|record| session.since == 0 || record.turn > session.since);
+    for record in records {
+        writer.line(&JsonlRecord::Recorded(RecordedLine { session_id: session.id, record }))?;
     }
     Ok(())
 }

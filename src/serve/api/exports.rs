@@ -37,7 +37,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 struct ExportParams {
-    /// `jsonl` (lossless), `markdown` and `prose` (the path to `node`), `openai-chat`, `sharegpt`, `preference`,
+    /// `jsonl` (can be imported again), `markdown` and `prose` (the path to `node`), `openai-chat`, `sharegpt`, `preference`,
     /// `openai-preference`, `dot`, `mermaid` or `html` [default: jsonl].
     #[serde(default)]
     format: Option<String>,
