@@ -12,7 +12,7 @@ impl Actor {
     /// Tombstones remain, with their hashes. Copies (backups, exports, copied branches) are not changed.
     ///
     /// # Errors
-    /// If there is nothing to purge, or open readers prevent the rewrite of the file.
+    /// If the target does not exist, a node is purged already, or open readers prevent the rewrite of the file.
     pub fn purge(&self, target: PurgeTarget) -> Result<Receipt> {
         self.commit(Op::Purge, vec![Mutation::Purge(target)])
     }

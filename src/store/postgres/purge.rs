@@ -31,7 +31,7 @@ pub(super) fn purge(apply: &mut PgChangeApplier<'_>, target: PurgeTarget) -> Res
             ("tree = $1", key, PgAppliedMutation::new(key, None, None))
         }
     };
-    let found = conn.query(&format!("SELECT tree, seq, id FROM nodes WHERE {which} AND purged_at IS NULL"), &[&key])?;
+    let found = conn.query(&format!("SELECT tree, seq, id FROM nodes WHERE {which}"), &[&key])?;
     let trees = found.iter().map(|row| get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
     let seqs = found.iter().map(|row| int(row, 1)).collect::<Result<Vec<_>>>()?;
     let ids = found.iter().map(|row| get(row, 2)).collect::<Result<Vec<Uuid>>>()?;
@@ -41,24 +41,26 @@ pub(super) fn purge(apply: &mut PgChangeApplier<'_>, target: PurgeTarget) -> Res
         PurgeTarget::Session(_) => purge_session(apply, key)?,
         PurgeTarget::Tree(_) => purge_tree(apply, key)?,
     }
-    if seqs.is_empty() {
-        return Err(StoreError::Conflict("it is purged already, or has no content".to_owned()));
-    }
     fts_index::remove(conn, &seqs)?;
     vectors::remove(conn, &seqs)?;
     purge_references(apply, &trees, &seqs, &ids)?;
-    conn.execute(
+    let purged = conn.execute(
         "UPDATE nodes n SET content = '', raw = NULL, metadata = NULL, tool_calls = NULL, tool_call_id = NULL,
              tool_name = NULL, purged_at = $3
-         FROM unnest($1::uuid[], $2::bigint[]) p (tree, seq) WHERE n.tree = p.tree AND n.seq = p.seq",
+         FROM unnest($1::uuid[], $2::bigint[]) p (tree, seq)
+         WHERE n.tree = p.tree AND n.seq = p.seq AND n.purged_at IS NULL",
         &[&trees, &seqs, &apply.change.at.as_millis()],
     )?;
+    // A session or a tree may have other text, so that it is purged even if none of its nodes has content.
+    if purged == 0 && matches!(target, PurgeTarget::Node(_)) {
+        return Err(StoreError::Conflict("it is purged already".to_owned()));
+    }
     let sql = "SELECT session FROM nodes WHERE id = ANY($1) AND session IS NOT NULL
                UNION SELECT session FROM received_turns WHERE node = ANY($2)";
     for row in conn.query(sql, &[&ids, &seqs])? {
         apply.state.stale.insert(get(&row, 0)?);
     }
-    apply.receipt.affected += seqs.len() as u64;
+    apply.receipt.affected += purged;
     Ok(applied)
 }
 
@@ -80,16 +82,28 @@ fn purge_session(apply: &PgChangeApplier<'_>, key: Uuid) -> Result<()> {
     Ok(())
 }
 
+/// Condition on rows with a session and a turn: they belong to the tree `$1`. A session that was reset has rows of several
+/// trees; the turn names the tree. Rows of turn 0 belong to each.
+const ROWS_OF_TREE: &str = "(
+    EXISTS (SELECT 1 FROM sessions s WHERE s.id = session AND s.tree = $1 AND (s.since = 0 OR turn > s.since))
+    OR (session, turn) IN (
+        WITH turns (session, turn) AS (
+            SELECT session, turn FROM nodes WHERE tree = $1 AND session IS NOT NULL
+            UNION ALL SELECT session, turn FROM received_turns WHERE tree = $1)
+        SELECT session, turn FROM turns UNION SELECT session, 0 FROM turns))";
+
 /// Removes the text of a tree that is not in its nodes.
 fn purge_tree(apply: &mut PgChangeApplier<'_>, key: Uuid) -> Result<()> {
     for sql in [
         "UPDATE trees SET title = 'purged', description = NULL, system_context = NULL WHERE id = $1",
         "UPDATE sessions SET metadata = '{}' WHERE tree = $1",
         "DELETE FROM stashes WHERE tree = $1",
-        "DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = $1)",
-        "DELETE FROM system_prompts WHERE session IN (SELECT id FROM sessions WHERE tree = $1)",
-        "UPDATE todos SET title = '', context = '', criteria = '', agent_type = NULL,
-             outcome = CASE WHEN status >= 2 THEN '' END WHERE session IN (SELECT id FROM sessions WHERE tree = $1)",
+        &format!("DELETE FROM records WHERE {ROWS_OF_TREE}"),
+        &format!("DELETE FROM system_prompts WHERE {ROWS_OF_TREE}"),
+        &format!(
+            "UPDATE todos SET title = '', context = '', criteria = '', agent_type = NULL,
+                 outcome = CASE WHEN status >= 2 THEN '' END WHERE {ROWS_OF_TREE}"
+        ),
         // The inverse of an update of the tree (change 9) contains its former title and description.
         "UPDATE journal SET undo = NULL WHERE tree = $1 AND change = 9 AND undo IS NOT NULL",
     ] {
@@ -117,7 +131,8 @@ fn purge_references(apply: &PgChangeApplier<'_>, trees: &[Uuid], seqs: &[i64], i
     for sql in [
         // A summary of the tree may contain text of the purged nodes.
         "DELETE FROM summaries WHERE kind = 2 AND subject = ANY($1)",
-        "DELETE FROM stashes WHERE kind IN (2, 3) AND tree = ANY($1)",
+        // A stored page may contain results of a search in all trees.
+        "DELETE FROM stashes WHERE kind = 3 OR kind = 2 AND tree = ANY($1)",
         "DELETE FROM actions WHERE tree = ANY($1)",
         // The inverse of a stash (changes 23 and 24) is its former content.
         "UPDATE journal SET undo = NULL WHERE tree = ANY($1) AND change IN (23, 24) AND undo IS NOT NULL",

@@ -2,10 +2,9 @@
 //!
 //! The node stays as a tombstone with its position, author, time and hash, so that the rest of the tree still verifies.
 //! Its text is removed: content, raw output, tool fields, metadata, envelope, bookmark label, notes of its links, its
-//! summary and that of its tree, stashes of its tree, its words in the index, and the inverses in the journal. Action
-//! traces in its tree are removed too, because they contain recall queries, and the error messages of its delegations. No
-//! count changes. Afterwards the whole file
-//! is rewritten ([`scrub`]).
+//! summary and that of its tree, stashes of its tree, stored pages of all trees, its words in the index, and the inverses in
+//! the journal. Action traces in its tree are removed too, because they contain recall queries, and the error messages of its
+//! delegations. No count changes. Afterwards the whole file is rewritten ([`purge_rewrite::scrub`]).
 
 use rusqlite::{Connection, params};
 
@@ -51,8 +50,9 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
         ),
         params![key, at],
     )?;
-    if purged == 0 {
-        return Err(StoreError::Conflict("it is purged already, or has no content".to_owned()));
+    // A session or a tree may have other text, so that it is purged even if none of its nodes has content.
+    if purged == 0 && matches!(target, PurgeTarget::Node(_)) {
+        return Err(StoreError::Conflict("it is purged already".to_owned()));
     }
     let sql = format!("SELECT DISTINCT session FROM nodes WHERE {which} AND session IS NOT NULL");
     let mut statement = conn.prepare(&sql)?;
@@ -80,14 +80,24 @@ fn purge_session(conn: &Connection, row: i64) -> Result<()> {
     Ok(())
 }
 
+/// Condition on rows with a session and a turn: they belong to the tree with row number `?1`. A session that was reset has
+/// rows of several trees; the turn names the tree. Rows of turn 0 belong to each.
+const ROWS_OF_TREE: &str = "(
+    EXISTS (SELECT 1 FROM sessions s WHERE s.id = session AND s.tree = ?1 AND (s.since = 0 OR turn > s.since))
+    OR (session, turn) IN (
+        WITH turns (session, turn) AS (
+            SELECT session, turn FROM nodes WHERE tree = ?1 AND session IS NOT NULL
+            UNION ALL SELECT r.session, r.turn FROM received_turns r JOIN nodes n ON n.seq = r.node WHERE n.tree = ?1)
+        SELECT session, turn FROM turns UNION SELECT session, 0 FROM turns))";
+
 /// Removes the text of a tree that is not in its nodes; returns its sessions.
 fn purge_tree(conn: &Connection, row: i64) -> Result<Vec<i64>> {
     conn.execute("UPDATE trees SET title = 'purged', description = NULL, system_context = NULL WHERE id = ?1", [row])?;
     conn.execute("UPDATE sessions SET metadata = '{}' WHERE tree = ?1", [row])?;
     conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
-    conn.execute("DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = ?1)", [row])?;
-    todos::clear_text(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
-    system_prompts::remove(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
+    conn.execute(&format!("DELETE FROM records WHERE {ROWS_OF_TREE}"), [row])?;
+    todos::clear_text(conn, ROWS_OF_TREE, row)?;
+    system_prompts::remove(conn, ROWS_OF_TREE, row)?;
     // The inverse of an update of the tree (change 9) contains its former title and description.
     journal::clear_undo(conn, "tree = ?1 AND change = 9", row)?;
     let mut sessions = conn.prepare("SELECT id FROM sessions WHERE tree = ?1")?;
@@ -105,7 +115,8 @@ fn purge_references(conn: &Connection, which: &str, key: i64) -> Result<()> {
         format!("DELETE FROM summaries WHERE node IN ({nodes})"),
         // A summary of the tree may contain text of the purged nodes.
         format!("DELETE FROM summaries WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
-        format!("DELETE FROM stashes WHERE kind IN (2, 3) AND tree IN (SELECT tree FROM nodes WHERE {which})"),
+        // A stored page may contain results of a search in all trees.
+        format!("DELETE FROM stashes WHERE kind = 3 OR kind = 2 AND tree IN (SELECT tree FROM nodes WHERE {which})"),
         format!("DELETE FROM actions WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
     ] {
         conn.execute(&sql, [key])?;

@@ -21,6 +21,7 @@ use rusqlite::Connection;
 
 use super::{
     prepared_change::PreparedChange,
+    purge_rewrite,
     staged_copy::{self, StagedCopy},
     staged_visibility::StagedRetag,
     tables::{nodes, retags::HIDDEN_BY, staged_nodes::UNSTAGED},
@@ -199,6 +200,12 @@ impl WriterThread {
             }
         }
         self.cache.clear();
+        // The deleted nodes may have copied text that was purged meanwhile.
+        let scrubbed =
+            purge_rewrite::pending_mark(&self.conn).and_then(|mark| if mark.is_some() { self.scrub() } else { Ok(()) });
+        if let Err(error) = scrubbed {
+            tracing::warn!(%error, "the file could not be rewritten after a refused copy");
+        }
     }
 
     /// Runs `step` in a transaction of its own, and adapts the length of the next one.

@@ -353,7 +353,7 @@ impl WriterThread {
     }
 
     /// Rewrites the file after a purge.
-    fn scrub(&mut self) -> Result<()> {
+    pub(super) fn scrub(&mut self) -> Result<()> {
         let scrubbed = purge_rewrite::scrub(&mut self.conn, self.wait);
         let _ = self.conn.busy_timeout(Duration::ZERO);
         scrubbed.map_err(|error| {
