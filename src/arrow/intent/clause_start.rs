@@ -137,19 +137,20 @@ impl IntentParser<'_> {
     fn announces(&self, at: usize, verb: Verb) -> bool {
         let puts_off =
             |at: usize| self.is_word(at, &["next", "later", "soon", "tomorrow", "tonight", "eventually", "often"]);
-        // `going to prune a7x2`, `switching to the leaf`
+        // `switching to the leaf`
         let has_place = || {
             let place = |term: &AnnotatedToken| {
                 matches!(term.entry.noun, Some(Noun::Root | Noun::Parent | Noun::Leaf | Noun::Sibling))
             };
             verb == Verb::Go && self.terms[at + 1..].iter().any(place)
         };
-        !matches!(verb, Verb::Think | Verb::Get)
-            && !(self.is_word(at, &["going"]) && self.verb_at(at + 2).is_some())
-            && (self.has_concrete(at + 1..self.terms.len()) || has_place())
-            && !self.tells(self.terms.len())
-            && !(at + 1..self.terms.len()).any(puts_off)
-            && !self.terms.last().is_some_and(|last| last.is('?'))
+        // `thinking of pruning a7x2`, `going to prune a7x2`
+        let is_other = matches!(verb, Verb::Think | Verb::Get)
+            || self.is_word(at, &["going"]) && self.verb_at(at + 2).is_some()
+            || self.tells(self.terms.len())
+            || (at + 1..self.terms.len()).any(puts_off)
+            || self.terms.last().is_some_and(|last| last.is('?'));
+        !is_other && (self.has_concrete(at + 1..self.terms.len()) || has_place())
     }
 
     /// Reads a misspelt or bracketed word as the verb it could be.
