@@ -157,8 +157,8 @@ async fn interrupted(rest: Vec<Step>) -> StreamError {
     let error = last.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Retryable);
     let ProviderError::Interrupted { cause, so_far } = error else { panic!("{error:?}") };
-    let used = so_far.usage.map(|usage| (usage.prompt, usage.output));
-    assert_eq!((so_far.reason, used), (FinishReason::Interrupted, Some((10, 0))));
+    // The server counted the prompt and not yet the reply: the sum is unknown.
+    assert_eq!((so_far.reason, so_far.usage), (FinishReason::Interrupted, None));
     cause
 }
 
