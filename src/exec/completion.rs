@@ -290,7 +290,7 @@ impl CompletionList<'_> {
             LocalIdLookup::Many(nodes) => nodes,
             LocalIdLookup::None(_) => Vec::new(),
         };
-        for node in resolved.iter().filter(|node| node.tree == tree) {
+        for node in resolved.iter().filter(|node| node.tree == tree && may_read(node)) {
             self.reference(prefix, node);
         }
         Ok(())

@@ -28,6 +28,8 @@ pub enum DocumentEdit {
     Whole(String),
 }
 
+/// Maximum length of a document's name, in bytes. PostgreSQL has an index of the names.
+const MAX_NAME_BYTES: usize = 1_000;
 /// Maximum number of attempts when other writers change the same document.
 const TRIES: usize = 8;
 
@@ -35,10 +37,13 @@ impl Actor {
     /// Creates a document with its first version.
     ///
     /// # Errors
-    /// If the name is empty or taken, or the store fails.
+    /// If the name is empty, longer than 1,000 bytes or taken, or the store fails.
     pub fn create_document(&self, name: &str, content: &str) -> Result<DocumentId> {
         if name.trim().is_empty() {
             return Err(OpsError::Invalid("a document needs a name".to_owned()));
+        }
+        if name.len() > MAX_NAME_BYTES {
+            return Err(OpsError::Invalid(format!("a document's name has at most {MAX_NAME_BYTES} bytes")));
         }
         let id = self.loom.document_id();
         let (name, content) = (name.to_owned(), content.to_owned());

@@ -997,9 +997,14 @@ fn the_ambient_block_states_what_others_did_and_where_they_are() {
         "{news}"
     );
     // A long name does not fill the prompt.
-    play.owner.create_document(&"a long name ".repeat(20_000), "x").unwrap();
+    let name = "a long name ".repeat(80);
+    play.owner.create_document(&name, "x").unwrap();
+    assert!(play.owner.create_document(&name.repeat(2), "x").is_err());
+    let tree = play.loom.node(question).unwrap().tree;
+    play.owner.rename(tree, TreePatch::default().title(Some("a long title ".repeat(20_000)))).unwrap();
     let text = shown(&assembled(&play.loom, "collaborator", question, LIVE).unwrap());
-    assert!(text.contains("\"a long name a long") && text.len() < 100_000, "{}", text.len());
+    assert!(text.contains("\"a long name a long") && text.contains("Tree: \"a long title a long"), "{}", text.len());
+    assert!(!text.contains(&name) && text.len() < 100_000, "{}", text.len());
     // One who has not spoken has no news.
     play.agent("critic", Permissions::all());
     assert!(!shown(&assembled(&play.loom, "critic", question, LIVE).unwrap()).contains("New: "));
