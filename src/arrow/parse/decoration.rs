@@ -83,7 +83,7 @@ fn emphasis(line: &str) -> Vec<Range<usize>> {
         let width = c.len_utf8();
         if closing != '\0' {
             // A text without an end is one to the end of the line.
-            let Some(length) = line[at + width..end].find(closing) else { return marks };
+            let Some(length) = closing_at(&line[at + width..end], closing) else { return marks };
             at += width + length + closing.len_utf8();
             before = closing;
         } else if let Some((inner, mark)) = emphasized(&line[at..end]).filter(|_| !before.is_alphanumeric()) {
@@ -99,6 +99,17 @@ fn emphasis(line: &str) -> Vec<Range<usize>> {
         }
     }
     marks
+}
+
+/// Offset of the mark that closes a text, behind escaped ones: `"a \" b"`.
+fn closing_at(text: &str, closing: char) -> Option<usize> {
+    let mut is_escaped = false;
+    let mut closes = |c: char| {
+        let found = c == closing && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped && closing == '"';
+        found
+    };
+    text.char_indices().find(|(_, c)| closes(*c)).map(|(at, _)| at)
 }
 
 /// Bytes of the emphasized words at the beginning of a text, and of each mark around them.
