@@ -22,7 +22,7 @@ pub struct UndoResult {
 
 impl Actor {
     /// Undoes the agent's newest operation in this tree. Operations on documents and agents belong to every tree, and to
-    /// `None`.
+    /// `None`. The earlier text of a document and the earlier profile of an agent replace later changes of others, too.
     ///
     /// # Errors
     /// [`OpsError::NothingToRevert`] if there is none; or if a later change conflicts with it, or the store fails.
