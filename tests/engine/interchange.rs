@@ -115,7 +115,7 @@ fn export_import_export_is_byte_equal() {
     }
 }
 
-/// What a session recorded before its reset is of a conversation that has ended.
+/// Records of a session from before its reset are of a conversation that has ended.
 #[test]
 fn an_import_revives_no_state_of_a_session_that_was_reset() {
     let scene = Scene::new(1);
