@@ -160,6 +160,10 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
                 }
             }
             LexKind::Ticked => ticked(text, &mut term),
+            // `view a7x2 [full]`
+            LexKind::Bracketed if lexicon::look_up(text).names_argument() && !could_be_id(text) => {
+                word(text, &mut term)
+            }
             LexKind::Bracketed => (term.kind, term.bracketed) = (TokenKind::Id, true),
             LexKind::OptionName(key) => term.kind = TokenKind::OptionName(key),
             LexKind::Flag => {
@@ -187,13 +191,16 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
             }
             LexKind::Word | LexKind::Bare => word(text, &mut term),
         }
+        // `limit=3 from: 2d`
+        let follows_value =
+            matches!(terms.as_slice(), [.., name, _, _] if matches!(name.kind, TokenKind::OptionName(_)));
         // `label: "x"`, `node = a7x2`: the name of an option, unless it is the verb or what `as` says.
         if matches!(token.kind, LexKind::Mark(':' | '='))
             && let [.., before, name] = terms.as_mut_slice()
             && matches!(name.kind, TokenKind::Word | TokenKind::Name)
             && before.entry.prep != Some(Prep::As)
             && !matches!(before.entry.func, Some(FunctionWord::Det | FunctionWord::Adjective))
-            && !matches!(before.kind, TokenKind::Number(_))
+            && (!matches!(before.kind, TokenKind::Number(_)) || follows_value)
             && !leads_to_content(before, name, lexed.tokens.get(at + 1), line)
             && let Some(key) = OptionName::named(name.text.of(line))
                 .or_else(|| (term.is('=') && name.text.of(line) == "view").then_some(OptionName::What))

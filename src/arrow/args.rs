@@ -163,7 +163,16 @@ pub(super) fn gather<'a>(
             at += 1;
             continue;
         }
+        let is_named = at > 0
+            && matches!(terms[at - 1].kind, TokenKind::OptionName(_) | TokenKind::Flag | TokenKind::Mark('=' | ':'));
+        let is_before = intent.zones[at] == ClauseRole::Before && !is_named;
         at = arguments.term(terms, intent, at, &mut prefix);
+        // `before the call at four, read me "x"`: a number that counts nothing belongs to what is said before the request.
+        if is_before {
+            arguments
+                .items
+                .pop_if(|arg| matches!(arg.kind, ArgKind::Number(_)) && arg.unit.is_none() && arg.noun.is_none());
+        }
     }
     if let Some(said) = terms.get(verb) {
         let tool = arguments.modifiers.tool;

@@ -9,6 +9,7 @@ mod links;
 mod memory;
 mod nodes;
 mod recall;
+mod recall_words;
 mod references;
 mod retracted_decision;
 mod todos;

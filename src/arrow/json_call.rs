@@ -54,6 +54,7 @@ pub(super) fn read(line: &str) -> Option<JsonCall> {
     let begins = line.find('{').filter(|_| line.ends_with('}'))?;
     let (head, object) = line.split_at(begins);
     let Ok(Value::Object(mut arguments)) = serde_json::from_str(object) else { return None };
+    let head = lex::marker(head).map_or(head, |(rest, _)| rest);
     let head = lex::arrow(head).map_or(head, |(rest, _)| rest);
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '`' | ':' | '(' | ',');
     let mut words = head.split(is_mark).filter(|word| !word.is_empty() && !FILLERS.contains(word));

@@ -203,7 +203,7 @@ fn item<'a>(input: &'a str, spaced: bool, unclosed: &UnclosedQuotes) -> Step<'a,
             }
             if matches!(input.chars().next(), Some('"' | '“')) { double(input) } else { mark(input) }
         }
-        Some('[') => alt((bracketed, mark)).parse(input),
+        Some('[' | '<') => alt((bracketed, mark)).parse(input),
         Some('-') if spaced => alt((flag, mark)).parse(input),
         _ => alt((word, mark)).parse(input),
     }
@@ -293,9 +293,12 @@ fn inside(input: &str, closes: impl Fn(char) -> bool, ends: impl Fn(Option<char>
     Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::TakeUntil)))
 }
 
-/// Production `bracketed`.
+/// Production `bracketed`. In angle brackets stands a placeholder, unless it has a digit.
 fn bracketed(input: &str) -> Step<'_, Raw<'_>> {
-    let (rest, text) = delimited(char('['), id, char(']')).parse(input)?;
+    let square = delimited(char('['), id, char(']'));
+    let has_digit = |text: &&str| text.contains(|c: char| c.is_ascii_digit());
+    let angled = verify(delimited(char('<'), id, char('>')), move |text: &&str| has_digit(text));
+    let (rest, text) = alt((square, angled)).parse(input)?;
     Ok((rest, (LexKind::Bracketed, text)))
 }
 
@@ -328,7 +331,7 @@ fn option(input: &str) -> Step<'_, (OptionName, &str)> {
 fn value_of<'a>(input: &'a str, unclosed: &UnclosedQuotes) -> Step<'a, Raw<'a>> {
     match input.chars().next() {
         Some('"' | '“' | '„' | '”' | '«' | '「' | '\'' | '‘' | '`') => quoted(input, unclosed),
-        Some('[') => bracketed(input),
+        Some('[' | '<') => bracketed(input),
         _ => bare(input),
     }
 }

@@ -92,6 +92,12 @@ impl Entry {
         *self != Self::default()
     }
 
+    /// True if the word names or describes a thing, or is an option, and no verb.
+    pub(super) fn names_argument(&self) -> bool {
+        let describes = self.option.is_some() || self.noun.is_some() || self.func == Some(FunctionWord::Adjective);
+        describes && self.verb.is_none()
+    }
+
     /// The verb, if the word is its base form.
     pub(super) fn base(&self) -> Option<Verb> {
         self.verb.filter(|(_, form)| *form == Form::Base).map(|(verb, _)| verb)

@@ -17,6 +17,7 @@ mod phrases;
 mod render;
 mod scan;
 mod suggest;
+mod word_pattern;
 
 #[doc(hidden)] // documented in `tools`
 pub use crate::tools::{

@@ -3,7 +3,7 @@
 mod politeness;
 mod questions;
 
-use self::politeness::{DOUBTFUL, PHRASES, PLAIN, POLITE, may_begin};
+use self::politeness::{DOUBTFUL, PLAIN, POLITE, opening};
 pub(super) use self::questions::question;
 use super::{
     annotate_tokens::{AnnotatedToken, TokenKind},
@@ -71,16 +71,15 @@ pub(super) fn padding(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Po
     if !matches!(first.kind, TokenKind::Word | TokenKind::Name) {
         return None;
     }
-    let head = word(line, terms, 0);
-    let begun = |phrase: &[&str]| phrase[0].eq_ignore_ascii_case(head) && begins(line, terms, phrase);
-    let phrases = if may_begin(head) { PHRASES } else { &[] };
-    if let Some((phrase, padding)) = phrases.iter().find(|(phrase, _)| begun(phrase))
+    let second = word(line, terms, 1);
+    let is_request = |at: usize| verb(terms, at).is_some_and(|(_, form)| form == Form::Base);
+    if let Some((length, padding)) = opening(|at| word(line, terms, at))
         // `take a look`, but not `have a bookmark`.
-        && (phrase.len() != 2 || !matches!(phrase[1], "a" | "another") || verb(terms, 2).is_some_and(|(_, form)| form == Form::Base) && terms[2].entry.noun.is_none())
+        && (length != 2 || !matches!(second, "a" | "another") || is_request(2) && terms[2].entry.noun.is_none())
         // `help me with merge` is no politeness.
-        && (phrase[0] != "help" || phrase.len() > 2 || verb(terms, 2).is_some_and(|(_, form)| form == Form::Base))
+        && (length != 2 || !word(line, terms, 0).eq_ignore_ascii_case("help") || is_request(2))
     {
-        return Some((phrase.len(), *padding));
+        return Some((length, padding));
     }
     // `take a proper look`, `do a deep web search`
     if ["take", "have", "do", "run"].iter().any(|light| begins(line, terms, &[light, "a"])) {

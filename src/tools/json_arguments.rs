@@ -202,7 +202,8 @@ pub(crate) fn yes(text: &str) -> Option<bool> {
 }
 
 fn range(text: &str) -> Option<Value> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let ends = text.split_once("..").or_else(|| text.split_once(['-', '–', '—']));
+    let (first, last) = ends.unwrap_or((text, text));
     let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
     (first <= last).then(|| format!("{first}-{last}").into())
 }

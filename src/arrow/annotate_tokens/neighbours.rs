@@ -24,6 +24,8 @@ pub(super) fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
             (first.kind, first.entry) = (TokenKind::Word, entry);
         }
     }
+    drop_true_values(line, terms);
+    said_before(line, terms);
     drop_idle_words(line, terms);
     // `everything that's been pruned`
     for at in 1..terms.len().saturating_sub(1) {
@@ -50,6 +52,39 @@ pub(super) fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
         {
             terms[at - 2].kind = TokenKind::Word;
         }
+    }
+}
+
+/// Removes `before` at the end of a clause, where it means `earlier`: `where did we mention "x" before?`
+fn said_before(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    let is_adverb = |at: usize| {
+        let ends = terms.get(at + 1).is_none_or(|next| matches!(next.kind, TokenKind::Mark('?' | '.' | ',' | ';')));
+        let says = |term: &AnnotatedToken| matches!(term.entry.verb, Some((Verb::Respond | Verb::Recall, _)));
+        ends && terms[at].kind == TokenKind::Word && terms[at].text.of(line) == "before" && terms[..at].iter().any(says)
+    };
+    if let Some(at) = (2..terms.len()).find(|at| is_adverb(*at)) {
+        terms.remove(at);
+    }
+}
+
+/// Removes the value of a switch that is on: `resume=true`, `failed: yes`.
+fn drop_true_values(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    let resumes = |at: &usize| {
+        terms[*at - 1].kind == TokenKind::OptionName(OptionName::Resume)
+            && matches!(terms[*at].text.of(line), "true" | "yes")
+    };
+    if let Some(at) = (1..terms.len()).find(resumes) {
+        (terms[at - 1].kind, terms[at - 1].entry) = (TokenKind::Word, lexicon::look_up("resume"));
+        terms.remove(at);
+    }
+    let is_value = |at: usize| {
+        let switch = matches!(terms[at - 2].kind, TokenKind::Word) && !terms[at - 1].gap;
+        let joins = terms[at - 1].is('=') || terms[at - 1].is(':');
+        switch && joins && at > 2 && !terms[at].is_text() && matches!(terms[at].text.of(line), "true" | "True" | "yes")
+    };
+    if let Some(at) = (2..terms.len()).find(|at| is_value(*at)) {
+        terms.drain(at - 1..=at);
+        drop_true_values(line, terms);
     }
 }
 

@@ -17,7 +17,8 @@ pub(in crate::arrow) fn describes(terms: &[AnnotatedToken], at: usize) -> bool {
     let leads = |before: &AnnotatedToken| {
         before.entry.func == Some(FunctionWord::Det) || matches!(before.kind, TokenKind::Number(_))
     };
-    if noun && before.is_some_and(leads) {
+    let names_tool = next.is_some_and(|next| next.entry.noun == Some(Noun::Tool));
+    if noun && !names_tool && before.is_some_and(leads) {
         return true;
     }
     if before.is_some_and(|before| matches!(before.entry.verb, Some((Verb::Prune | Verb::Remove, Form::Past)))) {

@@ -37,7 +37,10 @@ impl Binder<'_, '_> {
                 Some(topic) if topic.eq_ignore_ascii_case("general") => Some(Topic::General),
                 Some(_) => return Err(BindError::Missing("topic: news or general")),
                 // `…, topic news`
-                None => (self.names(Noun::News) || self.arguments.has_bare_word(", topic news")).then_some(Topic::News),
+                None => (self.names(Noun::News)
+                    || self.arguments.has_bare_word(", topic news")
+                    || self.arguments.has_bare_word("the news"))
+                .then_some(Topic::News),
             };
         let mut exclude = Vec::new();
         while let Some(site) = self.name_for(&[OptionName::Exclude]) {

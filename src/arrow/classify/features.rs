@@ -248,9 +248,10 @@ fn is_told(terms: &[AnnotatedToken]) -> bool {
     terms.iter().any(|term| matches!(term.entry.func, Some(FunctionWord::What | FunctionWord::Be)))
 }
 
-/// `part of`: no difference.
-fn is_part_of(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
-    terms[at].text.of(line) == "part" && terms.get(at + 1).is_some_and(|of| of.entry.prep == Some(Prep::Of))
+/// `part of`, `the stashed part`: no difference, unlike in `where they part ways`.
+fn is_portion(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
+    let parts = terms.get(at + 1).is_some_and(|next| matches!(next.text.of(line), "ways" | "company"));
+    terms[at].text.of(line) == "part" && !parts
 }
 
 /// `every note attached to a7x2`: the participle at `at` describes things that are there already.
@@ -330,7 +331,7 @@ pub(super) fn deciding_verb(
             || helped && form == Form::Base && other == Verb::Think
             || (phrases::embeds(verb.1) && verb.1 != Verb::Help || verb.1 == Verb::Put)
                 && other == Verb::Compare
-                && !is_part_of(line, terms, at)
+                && !is_portion(line, terms, at)
             || verb.1 == Verb::Make
                 && form == Form::Base
                 && matches!(other, Verb::Merge | Verb::Copy | Verb::Split | Verb::Undo | Verb::Redo)

@@ -61,7 +61,7 @@ const SPOKEN: Features = of(&[n(Noun::Instruction), n(Noun::Reply), n(Noun::Cont
 /// All of them. Within a verb the more particular come first.
 pub(super) const RULES: &[Rule] = rules! {
     See {
-        List if n(Noun::List) => any n(Noun::Agent), n(Noun::Doc), n(Noun::Change);
+        Recall if Features::SAYS, Features::TEXT => but Features::ID, Features::FILE, n(Noun::Doc), n(Noun::Web); List if n(Noun::List) => any n(Noun::Agent), n(Noun::Doc), n(Noun::Change);
         Help if n(Noun::Help) => but Features::ID;
         Delegate if n(Noun::Delegation) => but Features::ID, Features::TEXT;
         Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation);
@@ -150,7 +150,7 @@ pub(super) const RULES: &[Rule] = rules! {
         List;
     }
     Check {
-        Delegate if n(Noun::Delegation) => but Features::ID, Features::TEXT;
+        Recall if Features::SAYS, Features::TEXT => but Features::ID, Features::FILE, n(Noun::Doc), n(Noun::Web); Delegate if n(Noun::Delegation) => but Features::ID, Features::TEXT;
         Exclude if n(Noun::Context), p(Prep::From), Features::ID;
         Search if Features::TEXT => any n(Noun::Web), n(Noun::News);
         Todo if p(Prep::Off);
@@ -165,7 +165,7 @@ pub(super) const RULES: &[Rule] = rules! {
     }
     Go {
         Read if Features::FILE;
-        View if p(Prep::Through), Features::ME, Features::ID;
+        List if p(Prep::Through) => any LISTED, n(Noun::Annotation); View if p(Prep::Through), Features::ME, Features::ID;
         Undo if n(Noun::Change), p(Prep::Back);
         Continue if p(Prep::On), Features::ID => any p(Prep::From), p(Prep::After);
         Todo if p(Prep::On), n(Noun::Todo) => but Features::ID, Features::TEXT;
@@ -284,7 +284,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Draw { Link if n(Noun::Link), Features::ID; _ => any DOC; Tree; }
     Todo { Todo; }
     Delegate { Delegate; }
-    Hand { Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent); }
+    Hand { Recall if n(Noun::Stash), Features::ME, Features::TEXT; Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent); }
     Search { Recall => any PAST; Recall if Features::SAYS, Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News); _ => any n(Noun::Doc), Features::ID; Search; }
     Find {
         Recall if n(Noun::Reply), Features::TEXT => but Features::ID, n(Noun::Web), n(Noun::Site), n(Noun::News); Recall if Features::TEXT, Features::ID => but n(Noun::Web), n(Noun::Site), n(Noun::News);
@@ -368,7 +368,7 @@ pub(super) const RULES: &[Rule] = rules! {
         Drop if n(Noun::Stash), p(Prep::Out);
         Exclude if n(Noun::Context), p(Prep::Out);
         Include if n(Noun::Context);
-        Unlink if n(Noun::Link);
+        Unlink if n(Noun::Link); List if p(Prep::Through) => any LISTED;
         Switch if Features::ME;
         Undo if p(Prep::Back) => but Features::ID;
         Stash if n(Noun::Stash);
@@ -398,7 +398,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Resume { Delegate if n(Noun::Delegation), Features::ID; Todo => any TODO; Continue if Features::ID; Todo; }
     Use { Continue if n(Noun::Agent) => any Features::ID, n(Noun::Continuation), n(Noun::Alternative); }
     Tell { Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation); Delegate if n(Noun::Agent), Features::TEXT => but Features::ID; Help if n(Noun::Help); List => any LISTED; Memory if n(Noun::Memory); Respond if Features::ID, Features::TEXT; }
-    Try { Continue if p(Prep::From), Features::ID, Features::NUMBER; Link if n(Noun::Link), Features::IDS; Diff if n(Noun::Difference), Features::IDS; Search if n(Noun::Web), Features::TEXT; Continue if p(Prep::On), Features::ID; Continue if p(Prep::Onward), Features::ID; Continue if n(Noun::Continuation), Features::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
+    Try { Continue if p(Prep::From), Features::ID, Features::NUMBER; Link if n(Noun::Link), Features::IDS; Diff if n(Noun::Difference), Features::IDS; Search if n(Noun::Web), Features::TEXT; Continue if p(Prep::On), Features::ID; Continue if p(Prep::Onward), Features::ID; Continue if n(Noun::Continuation), Features::NUMBER; Tree if n(Noun::Tree); List if p(Prep::Through) => any LISTED; Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
     Carry {
         Switch if Features::ME, Features::ID;
         Todo => any TODO;

@@ -8,6 +8,15 @@ use crate::arrow::{
 };
 use crate::tools::TABLE;
 
+/// Verbs of a purpose: `I want to know more`.
+const PURPOSES: &[&str] =
+    &["know", "test", "compare", "come", "save", "understand", "avoid", "remember", "verify", "learn"];
+/// Past forms that are no participles.
+pub(super) const PASTS: &[&str] = &[
+    "had", "wrote", "went", "came", "took", "gave", "saw", "did", "ran", "began", "broke", "fell", "knew", "spoke",
+    "chose",
+];
+
 /// Type of a clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clause {
@@ -66,6 +75,7 @@ impl IntentParser<'_> {
                 let wanted = from + length + 1;
                 let reason = self.func_at(wanted) == Some(FunctionWord::It)
                     && self.terms.get(wanted + 1).is_none_or(|next| next.entry.prep == Some(Prep::For));
+                let reason = reason || self.names_purpose(from + length);
                 return if reason { Clause::Statement } else { Clause::Desire(wanted) };
             }
             if self.func_at(from) == Some(FunctionWord::Subject) {
@@ -101,11 +111,52 @@ impl IntentParser<'_> {
                 break;
             }
             let denies = next > from && self.func_at(next) == Some(FunctionWord::Not) && self.denies(next, group);
-            if (denies || is_finite(&self.terms[next])) && !embedded && !self.is_gloss(next) {
+            let states = is_finite(&self.terms[next]) || self.is_predicate(from, next);
+            if (denies || states) && !embedded && !self.is_gloss(next) {
                 return Clause::Statement;
             }
         }
         Clause::Arguments(from)
+    }
+
+    /// `I want to be sure of it`: true if the verb at `at` says what the request is for, and names none of its arguments.
+    fn names_purpose(&self, at: usize) -> bool {
+        let verb = self.text_at(at);
+        let tries =
+            verb == "try" && !matches!(self.terms.get(at + 1).map(|next| next.kind), Some(TokenKind::Number(_)));
+        let assures = verb == "be" && matches!(self.text_at(at + 1), "sure" | "certain" | "able");
+        // `…, I want to know first`
+        let open = |at: usize| {
+            matches!(self.func_at(at), Some(FunctionWord::If | FunctionWord::Doubt | FunctionWord::Or))
+                || matches!(self.text_at(at), "first" | "beforehand" | "before")
+        };
+        (tries || assures || PURPOSES.contains(&verb))
+            && self.text_at(at - 1) == "to"
+            && self.names_nothing(at)
+            && !(at..self.terms.len()).any(open)
+    }
+
+    /// `two scenes live in it`, `the second half deserves more`: true if the verb of a statement stands at `at`, behind the
+    /// subject that begins at `from`. A subject begins with an article or a number.
+    fn is_predicate(&self, from: usize, at: usize) -> bool {
+        let term = &self.terms[at];
+        let counted = matches!(self.terms[from].kind, TokenKind::Number(_));
+        if at < from + 2 || !(counted || self.func_at(from) == Some(FunctionWord::Det)) || !self.names_nothing(from) {
+            return false;
+        }
+        let pronoun = self.text_at(at - 1) == "one";
+        let text = self.text_at(at);
+        let remains = matches!(text, "stays" | "remains" | "wins" | "goes" | "holds" | "suffices");
+        let third = term.kind == TokenKind::Name && text.ends_with('s') && !text.ends_with("ss") && !remains;
+        let object =
+            matches!(self.func_at(at + 1), Some(FunctionWord::Det | FunctionWord::It | FunctionWord::Adjective));
+        // `two scenes live in it`
+        let plural = counted
+            && self.terms[at - 1].kind == TokenKind::Name
+            && self.text_at(at - 1).ends_with('s')
+            && term.kind == TokenKind::Name
+            && !self.ends(at + 1);
+        PASTS.contains(&text) || third && (pronoun || object) || plural
     }
 
     /// A clause that narrows the request, or that judges what stands before it.
@@ -172,6 +223,19 @@ impl IntentParser<'_> {
             && self.terms[from + 1..].iter().take(2).any(AnnotatedToken::is_text)
         {
             return Some(Clause::Arguments(from));
+        }
+        // `…, had it not that ending`, `…, but what would it show?`
+        let subject = |at| matches!(self.func_at(at), Some(FunctionWord::It | FunctionWord::Subject));
+        if matches!(self.text_at(from), "had" | "were" | "should") && subject(from + 1) {
+            return Some(Clause::Condition);
+        }
+        let asks = matches!(term.entry.func, Some(FunctionWord::What | FunctionWord::Why));
+        if asks
+            && from > at
+            && self.func_at(from - 1) == Some(FunctionWord::But)
+            && self.terms.last().is_some_and(|last| last.is('?'))
+        {
+            return Some(Clause::Comment);
         }
         match (term.kind, term.entry.func) {
             (TokenKind::Word, Some(FunctionWord::Clause | FunctionWord::Subject | FunctionWord::Would)) => {

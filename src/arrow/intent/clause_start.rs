@@ -1,9 +1,9 @@
 //! Reading of the start of a clause: request or not, after polite openings.
 
-use super::{ClauseRole, ClauseStart, IntentParser, Utterance, is_finite};
+use super::{ClauseRole, ClauseStart, IntentParser, Utterance, clause::PASTS, is_finite};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
-    lexicon::{self, Form, FunctionWord, Noun, Verb},
+    lexicon::{self, Form, FunctionWord, Noun, Prep, Verb},
     phrases,
 };
 
@@ -99,7 +99,13 @@ impl IntentParser<'_> {
         let gerund = gerund
             || first && form == Form::Ing && (content || self.announces(at, verb))
             || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
-        if !(form == Form::Base || gerund && matches!(form, Form::Ing | Form::Third)) {
+        // `turns 2 through 6 once more, please`
+        let counted = term.entry.noun.is_some()
+            && self
+                .terms
+                .get(at + 1)
+                .is_some_and(|next| matches!(next.kind, TokenKind::Number(_) | TokenKind::Range(..)));
+        if !(form == Form::Base || gerund && (form == Form::Ing || form == Form::Third && !counted)) {
             return ClauseStart::Other;
         }
         // `help wanted`, `link broken`
@@ -111,6 +117,15 @@ impl IntentParser<'_> {
         // `get rid of`
         if verb == Verb::Get && self.text_at(at + 1) == "rid" {
             return ClauseStart::Request(at + 1, Verb::Remove);
+        }
+        // `recall of turns 5-10 came back cut off`
+        let clause =
+            || self.terms[at + 1..].iter().take_while(|term| !matches!(term.kind, TokenKind::Mark(',' | ';' | '.')));
+        if first
+            && self.terms.get(at + 1).is_some_and(|next| next.entry.prep == Some(Prep::Of))
+            && clause().any(|term| is_finite(term) || PASTS.contains(&term.text.of(self.line)))
+        {
+            return ClauseStart::Utterance(Utterance::Remark);
         }
         let finite = self.terms.get(at + 1).is_some_and(|next| is_finite(next) && !next.is_text());
         // `undo takes back one step`

@@ -12,12 +12,8 @@ impl IntentParser<'_> {
     /// Utterance type of the line, the verb of the request, and the index of the token that decided it.
     pub(super) fn whole(&mut self) -> Reading {
         self.drop_courtesy();
-        if self.only_names() {
-            return (Utterance::Several, None, 0);
-        }
-        // `e.g. prune a7x2`
-        if matches!(self.text_at(0).to_ascii_lowercase().as_str(), "e.g" | "eg" | "i.e" | "ie" | "cf" | "viz") {
-            return (Utterance::Remark, None, 0);
+        if let Some(speech) = self.opening() {
+            return (speech, None, 0);
         }
         match self.head(0, true) {
             ClauseStart::Request(verb, group) => return self.request(verb, group),
@@ -79,6 +75,29 @@ impl IntentParser<'_> {
             return self.request_behind(verb, group);
         }
         self.request_without_verb().unwrap_or((Utterance::Remark, None, 0))
+    }
+
+    /// Utterance type of a line whose first words alone decide it.
+    fn opening(&self) -> Option<Utterance> {
+        if self.only_names() {
+            return Some(Utterance::Several);
+        }
+        // `e.g. prune a7x2`
+        if matches!(self.text_at(0).to_ascii_lowercase().as_str(), "e.g" | "eg" | "i.e" | "ie" | "cf" | "viz") {
+            return Some(Utterance::Remark);
+        }
+        // `in case it rains, prune a7x2`, `help yourself to the cake`
+        if self.is_word(0, &["in"]) && self.is_word(1, &["case"]) && self.func_at(2) != Some(FunctionWord::Subject) {
+            return Some(Utterance::Hypothetical);
+        }
+        if self.is_word(0, &["help"]) && self.is_word(1, &["yourself", "yourselves"]) {
+            return Some(Utterance::Remark);
+        }
+        // `one could prune a7x2`
+        if self.is_word(0, &["one"]) && self.func_at(1) == Some(FunctionWord::Modal) {
+            return Some(Utterance::Remark);
+        }
+        None
     }
 
     /// Reading of a line that names a direction or a thing.

@@ -77,14 +77,14 @@ impl IntentParser<'_> {
         }
     }
 
-    /// `what came of a7x2? list its continuations`: the request behind a question.
+    /// `what came of a7x2? list its continuations`, `who could help — list the agents`: the request behind a question.
     pub(super) fn request_after_question(&mut self) -> Option<Reading> {
         for at in 0..self.terms.len() {
-            if self.terms[at].is('?')
+            if matches!(self.terms[at].kind, TokenKind::Mark('?' | '—' | '–'))
                 && let ClauseStart::Request(verb, group) = self.head(at + 1, false)
                 && (phrases::embeds(group)
                     || matches!(group, Verb::Recall | Verb::Search | Verb::Grep | Verb::Help | Verb::Continue))
-                && (self.has_object(verb) || group == Verb::Help)
+                && (self.has_object(verb) || matches!(group, Verb::Help | Verb::Memory))
             {
                 self.zones[..at].fill(ClauseRole::Before);
                 return Some(self.request(verb, group));

@@ -62,10 +62,11 @@ impl IntentParser<'_> {
     /// True if a verb stands at `at` behind nothing but the place that its text goes to: `at the end of letter.md add "x"`.
     pub(super) fn is_placed(&self, at: usize) -> bool {
         let place = &self.terms[..at];
-        // `in the document "plot" add "x"`: the name of a document, and no text.
+        // `in the document "plot" add "x"`, `in "plot.md" add "x"`: the name of a document, and no text.
         let names_doc = |term: usize| {
             let by_noun = place[..term].last().is_some_and(|noun| noun.entry.noun == Some(Noun::Doc));
-            place[term].is_text() && by_noun
+            let name = self.text_at(term);
+            place[term].is_text() && (by_noun || name.contains('.') && !name.contains(char::is_whitespace))
         };
         let is_name = |at: &usize| place[*at].is_id() || place[*at].kind == TokenKind::File || names_doc(*at);
         let Some(last) = (0..at).rev().find(is_name) else { return false };

@@ -89,11 +89,15 @@ impl IntentParser<'_> {
             && !self.questioned
             && !phrases::embeds(group)
             && group != Verb::Think;
-        let or = term.entry.func == Some(FunctionWord::Or);
+        // `list a7x2 links — or was it b3k9?`
+        let or_at = |at| self.func_at(at) == Some(FunctionWord::Or);
+        let or = or_at(at) || matches!(term.kind, TokenKind::Mark('—' | '–' | '?')) && or_at(at + 1);
         let vague = matches!(self.text_at(at + 1), "so" | "less" | "fewer" | "more");
         if or && !vague && c.zone != ClauseRole::Tail {
             return Some((Utterance::Choice, asked, at));
         }
+        // What follows a question is no part of it.
+        c.embedded &= !term.is('?');
         match self.segment(at + 1, group, c.embedded) {
             Clause::Request(second, other) => return self.second_request(c, second, other),
             Clause::Contrast(until) => {
@@ -149,7 +153,9 @@ impl IntentParser<'_> {
         }
         // `duplicate a7x2 and put the duplicate under the root`
         let places = group == Verb::Copy && other == Verb::Put;
-        if !tail && !places && self.repeats(asked, second, other) {
+        // `plan(resume)`
+        let resumes = group == Verb::Todo && other == Verb::Resume;
+        if !tail && !places && !resumes && self.repeats(asked, second, other) {
             // `what does a7x2 say? open it in full`
             let tells =
                 |at| matches!(self.func_at(at), Some(FunctionWord::If | FunctionWord::What | FunctionWord::Why));

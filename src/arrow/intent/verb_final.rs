@@ -128,6 +128,7 @@ impl IntentParser<'_> {
 
     /// True if the line names a thing before `end` and says nothing of it: `the siblings of a7x2, please`.
     pub(super) fn is_nominal(&self, end: usize) -> bool {
+        let continues = |term: &AnnotatedToken| term.entry.noun == Some(Noun::Continuation);
         self.terms[..end].iter().enumerate().all(|(at, term)| {
             let tells = matches!(
                 term.entry.func,
@@ -171,7 +172,9 @@ impl IntentParser<'_> {
                 && !matches!(self.text_at(at - 1), "that" | "which");
             let named = term.kind == TokenKind::Name
                 && !args::describes(self.terms, at)
-                && !(at > 0 && matches!(self.terms[at - 1].entry.noun, Some(Noun::Tool | Noun::Agent)));
+                && !(at > 0 && matches!(self.terms[at - 1].entry.noun, Some(Noun::Tool | Noun::Agent)))
+                // `three continuations of a7x2 by claude`
+                && !(at > 0 && self.terms[at - 1].entry.prep == Some(Prep::By) && self.terms[..at].iter().any(continues));
             (!tells || self.is_limit(at)) && !acts && !is_finite(term) && !named && !reads
         })
     }

@@ -78,7 +78,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     ),
     (Noun::Start, "start top beginning"),
     (Noun::End, "end bottom"),
-    (Noun::Times, "while bit little moment- times time moment"),
+    (Noun::Times, "while bit part little moment- times time moment"),
     (
         Noun::Difference,
         "different difference differences diff comparison delta contrast discrepancies discrepancy deltas disparity",

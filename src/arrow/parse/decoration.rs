@@ -26,9 +26,9 @@ pub(super) fn without_decoration(line: &str) -> Cow<'_, str> {
 }
 
 /// Pictures that only illustrate a command. Others can reject, quote or postpone it.
-const PICTURES: [char; 28] = [
+const PICTURES: [char; 34] = [
     '🗑', '✂', '📦', '📌', '🔖', '⭐', '🌟', '🔗', '📝', '✏', '✍', '🔍', '🔎', '➡', '👉', '🌐', '📖', '📚', '🌳', '🌲',
-    '🌱', '🔀', '♻', '👀', '📋', '📎', '📂', '📄',
+    '🌱', '🔀', '🔁', '💭', '🧠', '🌿', '🧭', '💬', '♻', '👀', '📋', '📎', '📂', '📄',
 ];
 
 /// Range of the pictures before a command: `📦 move a7x2 to b3k9`.
@@ -114,7 +114,7 @@ fn closing_at(text: &str, closing: char) -> Option<usize> {
 
 /// Bytes of the emphasized words at the beginning of a text, and of each mark around them.
 fn emphasized(text: &str) -> Option<(usize, usize)> {
-    let mark = ["**", "*"].into_iter().find(|mark| text.starts_with(mark))?;
+    let mark = ["**", "*", "__", "_"].into_iter().find(|mark| text.starts_with(mark))?;
     let inner = &text[mark.len()..];
     let length = inner.find(mark)?;
     let (words, behind) = (&inner[..length], &inner[length + mark.len()..]);
@@ -125,7 +125,7 @@ fn emphasized(text: &str) -> Option<(usize, usize)> {
     let label = words.strip_suffix(':').map(str::to_lowercase);
     let is_remark =
         label.is_some_and(|label| Tool::named(&label).is_none() && lexicon::look_up(&label).base().is_some());
-    (is_closed && is_whole && !is_remark && !words.contains('*')).then_some((length, mark.len()))
+    (is_closed && is_whole && !is_remark && !words.contains(['*', '_'])).then_some((length, mark.len()))
 }
 
 /// The words of a call whose name is several: `move_node(node="a7x2", to="b3k9")`, `todo.add(["x"])`, `prune/hide a7x2`. Blanks

@@ -19,6 +19,11 @@ const REPORTS: &str = "say says said saying tell tells told write writes wrote w
 /// Words between a reason and the request that follows from it.
 const CONSEQUENCES: &[&str] = &["so"];
 
+/// Words behind `so` where no request follows: `so that it fits`, `so did b3k9`.
+const NO_CONSEQUENCES: &str = "that that's as far much many long did does is are was were would will to";
+/// Words that point back to the reason.
+const REFERENCES: &str = "that this those these both such there";
+
 /// Most words of a label.
 const MAX_LABEL_WORDS: usize = 6;
 /// Labels of what is not to be done, or not now.
@@ -48,7 +53,8 @@ pub(super) fn request_start(line: &str, terms: &[AnnotatedToken]) -> Option<Requ
         TokenKind::Mark(';' | ':' | '.' | '—' | '–') => terms.get(at + 1).is_some_and(|next| next.gap),
         TokenKind::Mark(',') => is(at + 1, CONSEQUENCES),
         _ => false,
-    })?;
+    });
+    let Some(boundary) = boundary else { return consequence(line, terms) };
     let follows = is(boundary + 1, CONSEQUENCES);
     let (statement, start) = (&terms[..boundary], boundary + 1 + usize::from(follows));
     let words = statement.iter().filter(|term| !matches!(term.kind, TokenKind::Mark(_))).count();
@@ -69,7 +75,11 @@ pub(super) fn request_start(line: &str, terms: &[AnnotatedToken]) -> Option<Requ
     let is_said = |words: &str| words.split_ascii_whitespace().any(|word| (0..boundary).any(|at| is(at, &[word])));
     let blocked = statement.iter().any(opens) || is_said(REPORTS) || statement.iter().enumerate().any(asks);
     let states = statement.iter().any(is_finite) || (1..boundary).any(|at| is(at, &["have"]));
-    let is_statement = words >= MIN_WORDS && (states || is_reason);
+    // `Dana found a bug: view a7x2`; of `ideas found so far` the form is a participle.
+    let reports = (1..boundary).any(|at| {
+        matches!(terms[at].entry.verb, Some((_, Form::Past))) && terms[at - 1].entry.func.is_none() && at + 1 < boundary
+    });
+    let is_statement = words >= MIN_WORDS && (states || is_reason || reports);
     // `market scan: search the web for "x"`
     let is_label = !states
         && (2..=MAX_LABEL_WORDS).contains(&words)
@@ -79,10 +89,35 @@ pub(super) fn request_start(line: &str, terms: &[AnnotatedToken]) -> Option<Requ
         && terms[boundary].is(':')
         && (begins || terms[start].entry.noun == Some(Noun::Tree))
         && !is_said(NOTICES);
-    let is_question =
-        statement.iter().any(|term| matches!(term.entry.func, Some(FunctionWord::What | FunctionWord::Why)));
+    let asks_why = |term: &AnnotatedToken| matches!(term.entry.func, Some(FunctionWord::What | FunctionWord::Why));
+    let is_question = statement.iter().any(asks_why);
     let begin = RequestStart { at: start, only_looks: is_label || !states || is_question };
-    ((is_statement || is_label) && !blocked && start < terms.len()).then_some(begin)
+    let begin = ((is_statement || is_label) && !blocked && start < terms.len()).then_some(begin);
+    begin.or_else(|| consequence(line, terms))
+}
+
+/// A request behind its reason that is whole without it: `a7x2 explains why b3k9 failed, so link a7x2 to b3k9`, `I can't read all
+/// of them, so delegate "x"`.
+fn consequence(line: &str, terms: &[AnnotatedToken]) -> Option<RequestStart> {
+    let is = |at: usize, words: &str| terms.get(at).is_some_and(|term| is_in(line, term, words));
+    let so = (1..terms.len()).rfind(|at| is(*at, "so") && terms[at - 1].is(','))?;
+    let (reason, request) = (&terms[..so - 1], &terms[so + 1..]);
+    let words = reason.iter().filter(|term| !matches!(term.kind, TokenKind::Mark(_))).count();
+    let begins = matches!(terms[0].entry.verb, Some((_, Form::Base))) && terms[0].entry.noun.is_none();
+    let refers = |term: &AnnotatedToken| {
+        term.kind == TokenKind::Word && (term.entry.func == Some(FunctionWord::It) || is_in(line, term, REFERENCES))
+    };
+    let leaves_open = |term: &AnnotatedToken| {
+        matches!(term.entry.func, Some(FunctionWord::If | FunctionWord::Doubt)) || term.is_text() || term.is('?')
+    };
+    let is_whole = !is(so + 1, NO_CONSEQUENCES) && !request.iter().any(refers);
+    let is_reason = words >= MIN_WORDS && !begins && !reason.iter().any(leaves_open);
+    let only_looks = reason.iter().any(|term| is_in(line, term, REPORTS));
+    (is_whole && is_reason && !request.is_empty()).then_some(RequestStart { at: so + 1, only_looks })
+}
+
+fn is_in(line: &str, term: &AnnotatedToken, words: &str) -> bool {
+    words.split_ascii_whitespace().any(|word| term.text.of(line).eq_ignore_ascii_case(word))
 }
 
 /// True for a word such as `rejected` or `insists`, by its ending.

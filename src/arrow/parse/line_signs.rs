@@ -18,8 +18,20 @@ pub(super) fn refused(line: &str) -> Option<&'static str> {
     if request.starts_with(OUTCOMES) || request.starts_with('?') || request.starts_with("<!--") {
         return Some("a sign before it says that it is not asked for");
     }
+    if has_placeholder(request) {
+        return Some("it has a placeholder in angle brackets; a command names its node");
+    }
     // `rm a7x2/*`
     let hides = HIDING.iter().any(|verb| request.split_whitespace().next() == Some(verb));
     let has_pattern = hides && !request.contains(QUOTES) && request.split_whitespace().any(|word| word.ends_with("/*"));
     has_pattern.then_some("it has a pattern; a command names each node")
+}
+
+/// True for `view <node>`, where no text begins before the placeholder.
+fn has_placeholder(request: &str) -> bool {
+    let Some((before, behind)) = request.split_once('<') else { return false };
+    let name = behind.split_once('>').map_or("", |(name, _)| name);
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '-'));
+    is_name && !before.is_empty() && !before.contains(QUOTES) && !before.contains(": ")
 }

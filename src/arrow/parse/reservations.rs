@@ -53,6 +53,14 @@ const RETRACTIONS: &[&[&str]] = &[
     &["bad", "idea"],
     &["an", "idea"],
     &["not", "now"],
+    &["not", "agree"],
+    &["didn't", "agree"],
+    &["second", "thoughts"],
+    &["be", "asked"],
+    &["asked", "first"],
+    &["think", "about", "it"],
+    &["think", "it", "over"],
+    &["make", "up", "my", "mind"],
     &["should", "i"],
     &["should", "we"],
     &["example", "only"],
@@ -98,7 +106,9 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
         .find(|at| {
             let at = *at;
             let (text, kind) = (terms[at].text.of(line), terms[at].kind);
-            if !(2..=8).contains(&text.len()) || !matches!(kind, TokenKind::Word | TokenKind::Name) {
+            if !(2..=8).contains(&text.len())
+                || !matches!(kind, TokenKind::Word | TokenKind::Name | TokenKind::Number(_))
+            {
                 return false;
             }
             let mut buffer = [0; 8];
@@ -130,6 +140,14 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
                 Some(b"from") => is(at - 1, &["apart", "aside"]) && !is(at + 1, &["this"]),
                 Some(b"besides" | b"sans" | b"forbids") => terms[at].kind == TokenKind::Name,
                 Some(b"mean" | b"meant") => is(at - 1, &["i"]) && terms[at - 1].gap && at > 1,
+                // `prune a7x2, we need to check with Dana first`
+                Some(b"first" | b"before") => {
+                    let comma = terms[..at].iter().rposition(|term| term.is(',')).unwrap_or(at);
+                    let asks = ["check", "ask", "talk", "consult", "confirm"];
+                    at + 1 >= last && (comma..at).any(|at| is(at, &asks))
+                }
+                // `show a7x2 to nobody`
+                Some(b"nobody" | b"noone") => is(at - 1, &["to"]),
                 Some(b"later") => at + 1 >= last && matches!(terms[at - 1].kind, TokenKind::Mark(',' | '(')),
                 Some(b"which" | b"whose" | b"who") => {
                     let clause = terms[at..].iter().take_while(|term| !term.is(',') && !term.is_text()).count();
@@ -366,7 +384,7 @@ fn follows_subject(terms: &[AnnotatedToken], at: usize, first: &str) -> bool {
         .iter()
         .rposition(|term| matches!(term.kind, TokenKind::Mark(',' | ';' | '.')))
         .map_or(0, |at| at + 1);
-    let own = matches!(first, "i" | "we" | "you" | "rather" | "take" | "not");
+    let own = matches!(first, "i" | "we" | "you" | "rather" | "take" | "not" | "be" | "asked" | "think" | "make");
     !own && begins > 0
         && terms[begins..at].iter().any(|term| {
             matches!(

@@ -30,8 +30,25 @@ const DIFFERENCE_WORDS: &[&str] =
     &["differ", "different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"];
 
 /// Words of a question about what was said.
-const SAYING: &[&str] =
-    &["say", "said", "mention", "mentioned", "talk", "talked", "discuss", "discussed", "write", "wrote", "written"];
+const SAYING: &[&str] = &[
+    "say",
+    "said",
+    "come",
+    "came",
+    "appear",
+    "appears",
+    "occur",
+    "occurs",
+    "mention",
+    "mentioned",
+    "talk",
+    "talked",
+    "discuss",
+    "discussed",
+    "write",
+    "wrote",
+    "written",
+];
 
 /// The verb of the command that answers a question, if one does.
 pub(in crate::arrow) fn question(line: &str, terms: &[AnnotatedToken]) -> Option<Verb> {
@@ -120,8 +137,9 @@ impl<'q> Question<'q> {
         if files == 1 && ids == 0 && is_what && !self.names_other_operation() {
             return Some(Verb::See);
         }
-        // `what was said around a7x2?`
-        if ids == 1 && is_what && self.has_word(&["around"]) && self.is_plain() {
+        // `what was said around a7x2?`, `what was said before and after a7x2?`
+        let beside = self.has_word(&["around"]) || self.has_word(&["before"]) && self.has_word(&["after"]);
+        if ids == 1 && is_what && beside && self.is_plain() {
             return Some(Verb::Recall);
         }
         if ids == 2 && (is_what || first == "how") && self.has_word(DIFFERENCE_WORDS) {
@@ -181,7 +199,24 @@ impl<'q> Question<'q> {
     fn by_text(&self, is_what: bool) -> Option<Verb> {
         let (first, ids) = (self.first.as_str(), self.ids);
         let texts = self.terms.iter().filter(|term| term.is_text()).count();
-        let is_open = !matches!(first, "how" | "why") && !self.names_other_operation();
+        let counts = first == "how" && matches!(word(self.line, self.terms, 1), "many" | "often");
+        let is_open = (counts || !matches!(first, "how" | "why")) && !self.names_other_operation();
+        // `what does the web say about "x"?`
+        if is_what && texts == 1 && ids == 0 && self.has_noun(Noun::Web) && self.is_certain() {
+            return Some(Verb::Search);
+        }
+        // `how many web_fetch calls failed?`, `what did the tool run_query return?`
+        let is_tool = |term: &AnnotatedToken| term.kind == TokenKind::Name && term.text.of(self.line).contains('_');
+        let returns = is_what
+            && self.has_noun(Noun::Tool)
+            && self.has_word(&["return", "returned", "print", "printed", "answer", "say"]);
+        if ids == 0
+            && self.terms.iter().any(is_tool)
+            && (counts && (self.has_noun(Noun::Result) || self.has_noun(Noun::Tool)) || returns)
+            && self.is_certain()
+        {
+            return Some(Verb::Recall);
+        }
         if texts == 1 && ids == 0 && is_open && self.has_word(SAYING) && !self.has_noun(Noun::Doc) && self.is_certain()
         {
             return Some(Verb::Recall);

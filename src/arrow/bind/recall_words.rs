@@ -1,0 +1,364 @@
+//! Words of a recall besides its arguments: whose turns, where, from when, in which order, and which turns.
+
+use crate::arrow::{RecallScope, RecallSort, lexicon, word_pattern::matched};
+
+/// Scopes in words.
+const SCOPES: &[(&str, RecallScope)] = &[
+    ("all|every the|my? trees|tree", RecallScope::All),
+    ("across|over trees", RecallScope::All),
+    ("this|our|my|current session", RecallScope::Session),
+    ("in|within|across|over|from|throughout the current|whole|entire? session", RecallScope::Session),
+    ("this|our|whole|entire workspace", RecallScope::Workspace),
+    ("in|within|across|over|from|throughout|grep|search the workspace", RecallScope::Workspace),
+    ("this|whole|entire tree", RecallScope::Tree),
+    ("in|within|across|from|throughout the tree", RecallScope::Tree),
+];
+/// Orders in words.
+const ORDERS: &[(&str, RecallSort)] = &[
+    ("newest|latest|freshest ones? first", RecallSort::Time),
+    ("most recent ones? first", RecallSort::Time),
+    ("oldest|earliest ones? first", RecallSort::Oldest),
+    ("chronologically", RecallSort::Oldest),
+    ("in chronological order", RecallSort::Oldest),
+];
+/// Words that ask for the text as it is written.
+const EXACT: &[&str] = &[
+    "word for word",
+    "letter for letter",
+    "to the letter",
+    "verbatim",
+    "exact phrase|words|wording|string|match|matches",
+    "exactly this|these|those phrase|words|wording|string",
+    "in exactly this|these|those words",
+];
+/// Words that ask for the number of results.
+const COUNT: &[&str] = &[
+    "counts|count only",
+    "only|just the? count|counts|number",
+    "the count of",
+    "how many times",
+    "how often",
+    "how many turns|messages|times|calls|results|hits",
+];
+/// Words that ask for annotations alone.
+const ANNOTATIONS: &[&str] =
+    &["in|among|within|from|across the|my|our|all? annotations|notes", "only the? annotations", "annotations only"];
+/// Words for what comes before and after a node.
+const BESIDE: &[&str] = &["before and right|just|directly? after", "around", "surroundings of", "the context of"];
+/// Verbs behind the one who spoke.
+const SPEECH: &[&str] = &[
+    "say",
+    "said",
+    "says",
+    "saying",
+    "wrote",
+    "write",
+    "mention",
+    "mentions",
+    "mentioned",
+    "ask",
+    "asked",
+    "told",
+    "claimed",
+    "suggested",
+    "proposed",
+    "answered",
+    "replied",
+];
+/// Words before the one who spoke.
+const LEADS: &[&str] = &[
+    "what",
+    "where",
+    "when",
+    "whatever",
+    "did",
+    "has",
+    "had",
+    "does",
+    "that",
+    "which",
+    "anything",
+    "everything",
+    "something",
+    "things",
+    "all",
+    "time",
+    "times",
+    "turn",
+    "turns",
+    "place",
+    "places",
+    "how",
+    "once",
+];
+/// Words between the one who spoke and the verb.
+const BETWEEN: &[&str] = &[
+    "has",
+    "have",
+    "had",
+    "did",
+    "ever",
+    "already",
+    "once",
+    "earlier",
+    "just",
+    "also",
+    "previously",
+    "really",
+    "actually",
+    "first",
+    "last",
+    "originally",
+];
+/// Roles of those who speak, as they are said and as `by` takes them.
+const ROLES: &[(&str, &str)] = &[
+    ("human", "human"),
+    ("humans", "human"),
+    ("user", "human"),
+    ("person", "human"),
+    ("people", "human"),
+    ("model", "model"),
+    ("models", "model"),
+    ("assistant", "model"),
+    ("system", "system"),
+    ("owner", "owner"),
+];
+/// Words that begin with a capital letter and are no names.
+const PRONOUNS: &[&str] = &["I", "We", "You", "They", "He", "She", "It", "What", "Who", "That", "Did", "Has", "Have"];
+/// Words before the subject of a recall.
+const TOPIC_LEADS: &[&str] = &["about", "concerning", "regarding"];
+/// Words that end it, or that name nothing.
+const TOPIC_ENDS: &[&str] = &[
+    "it",
+    "this",
+    "that",
+    "these",
+    "those",
+    "them",
+    "since",
+    "until",
+    "from",
+    "by",
+    "in",
+    "within",
+    "over",
+    "during",
+    "across",
+    "please",
+    "newest",
+    "oldest",
+    "latest",
+    "earliest",
+    "again",
+    "earlier",
+    "before",
+    "after",
+    "so",
+    "because",
+    "and",
+    "or",
+    "but",
+    "when",
+    "where",
+    "if",
+    "then",
+    "now",
+    "today",
+    "yesterday",
+    "which",
+    "who",
+    "is",
+    "was",
+    "only",
+    "at",
+    "to",
+    "exact",
+    "count",
+];
+/// Most words of such a subject.
+const MAX_TOPIC_WORDS: usize = 5;
+/// Units of time, as they are said and as an age has them.
+const UNITS: &[(&str, &str)] = &[
+    ("minutes", "min"),
+    ("minute", "min"),
+    ("hours", "h"),
+    ("hour", "h"),
+    ("days", "d"),
+    ("day", "d"),
+    ("weeks", "w"),
+    ("week", "w"),
+    ("months", "mo"),
+    ("month", "mo"),
+    ("years", "y"),
+    ("year", "y"),
+];
+
+/// The words of a line outside its quotes.
+pub(super) struct RecallWords<'l> {
+    line: &'l str,
+    words: Vec<&'l str>,
+}
+
+impl<'l> RecallWords<'l> {
+    pub(super) fn of(line: &'l str) -> Self {
+        let mut words = Vec::new();
+        let (mut quoted, mut begins, mut escaped) = (false, 0, false);
+        let curly = !line.contains('"');
+        for (at, c) in line.char_indices() {
+            if (c == '"' || curly && matches!(c, '“' | '”' | '„')) && !escaped {
+                if !quoted {
+                    words.extend(split(&line[begins..at]));
+                }
+                quoted = !quoted;
+                begins = at + c.len_utf8();
+            }
+            escaped = c == '\\' && !escaped;
+        }
+        if !quoted {
+            words.extend(split(&line[begins..]));
+        }
+        Self { line, words }
+    }
+
+    /// Offset of the word at `at` in the line.
+    fn start(&self, at: usize) -> usize {
+        self.words[at].as_ptr() as usize - self.line.as_ptr() as usize
+    }
+
+    /// The subject of a recall without quotes: `the ferry fares` of `what we said about the ferry fares`.
+    pub(super) fn topic(&self) -> Option<&'l str> {
+        let lead = self.words.iter().position(|word| TOPIC_LEADS.contains(word))?;
+        let article = usize::from(matches!(self.word(lead + 1), "the" | "a" | "an" | "our" | "my"));
+        let first = lead + 1 + article;
+        let follows = |at: usize| {
+            let between = &self.line[self.start(at - 1) + self.words[at - 1].len()..self.start(at)];
+            at <= first || between.trim().is_empty()
+        };
+        let is_part = |at: &usize| follows(*at) && !TOPIC_ENDS.contains(&self.words[*at]);
+        let count = (first..self.words.len()).take_while(is_part).count();
+        let last = (first + count).checked_sub(1).filter(|_| (1..=MAX_TOPIC_WORDS).contains(&count))?;
+        Some(&self.line[self.start(first)..self.start(last) + self.words[last].len()])
+    }
+
+    fn word(&self, at: usize) -> &'l str {
+        self.words.get(at).copied().unwrap_or_default()
+    }
+
+    fn ends_of<'p, T>(&self, patterns: impl IntoIterator<Item = (&'p str, T)>) -> Option<T> {
+        patterns.into_iter().find_map(|(pattern, value)| self.has(pattern).then_some(value))
+    }
+
+    /// True if the pattern stands somewhere in the words.
+    pub(super) fn has(&self, pattern: &str) -> bool {
+        (0..self.words.len()).any(|at| matched(pattern, &|at| self.word(at), at).is_some())
+    }
+
+    fn has_any(&self, patterns: &[&str]) -> bool {
+        patterns.iter().any(|pattern| self.has(pattern))
+    }
+
+    pub(super) fn scope(&self) -> Option<RecallScope> {
+        self.ends_of(SCOPES.iter().copied())
+    }
+
+    pub(super) fn order(&self) -> Option<RecallSort> {
+        self.ends_of(ORDERS.iter().copied())
+    }
+
+    pub(super) fn is_exact(&self) -> bool {
+        self.has_any(EXACT)
+    }
+
+    pub(super) fn counts(&self) -> bool {
+        self.has_any(COUNT)
+    }
+
+    pub(super) fn names_annotations(&self) -> bool {
+        self.has_any(ANNOTATIONS)
+    }
+
+    pub(super) fn is_beside(&self) -> bool {
+        self.has_any(BESIDE)
+    }
+
+    /// True if a switch stands there: `count`, `--count`, `count=true`. `--count 5` is a limit.
+    pub(super) fn switched(&self, name: &str) -> bool {
+        (0..self.words.len()).any(|at| {
+            let word = self.words[at];
+            let word = ["=true", ":true", "=yes", ":yes"].iter().find_map(|yes| word.strip_suffix(yes)).unwrap_or(word);
+            let bare = word.strip_prefix("--");
+            let has_value = bare.is_some() && self.word(at + 1).starts_with(|c: char| c.is_ascii_digit());
+            bare.unwrap_or(word).eq_ignore_ascii_case(name) && !has_value
+        })
+    }
+
+    /// The one who spoke: `what Ada said about it`, `Ada's turns`, `by the human`. A name as it is, a role as `by` takes it.
+    pub(super) fn author(&self) -> Option<&'l str> {
+        let spoke = |at: usize| {
+            let speaks = SPEECH.iter().any(|verb| verb.eq_ignore_ascii_case(self.words[at]));
+            let who = speaks.then(|| (0..at).rev().find(|at| !BETWEEN.contains(&self.words[*at])))??;
+            // `what Marie and Hollis said` names two, `the user says that …` introduces a statement.
+            let before =
+                (0..who).rev().find(|at| !matches!(self.words[*at], "the" | "a" | "any" | "our" | "my" | "agent"))?;
+            let leads = LEADS.iter().any(|lead| lead.eq_ignore_ascii_case(self.words[before]));
+            self.speaker(self.words[who], who).filter(|_| leads)
+        };
+        let owns = |at: usize| {
+            let who = self.words[at].strip_suffix("'s").or_else(|| self.words[at].strip_suffix("’s"));
+            let noun = matches!(self.word(at + 1), "turns" | "messages" | "replies" | "words" | "remarks" | "lines");
+            let role = ROLES.iter().find(|(said, _)| *said == self.words[at]).map(|(_, role)| *role);
+            let turns = matches!(self.word(at + 1), "turns" | "messages");
+            who.filter(|_| noun).and_then(|who| self.speaker(who, at)).or(role.filter(|_| turns))
+        };
+        let is_by = |at: &usize| self.words[*at] == "by";
+        let named = || {
+            let at = (0..self.words.len()).find(is_by)? + 1;
+            let role = |at: usize| ROLES.iter().find(|(said, _)| *said == self.word(at)).map(|(_, role)| *role);
+            role(at).or_else(|| role(at + 1).filter(|_| self.word(at) == "the"))
+        };
+        (1..self.words.len()).find_map(spoke).or_else(|| (0..self.words.len()).find_map(owns)).or_else(named)
+    }
+
+    fn speaker(&self, who: &'l str, at: usize) -> Option<&'l str> {
+        let role = ROLES.iter().find(|(said, _)| *said == who).map(|(_, role)| *role);
+        // `the agent reviewer`
+        let is_agent = at > 0 && self.words[at - 1] == "agent";
+        let is_name = at > 0 && who.starts_with(char::is_uppercase) && !PRONOUNS.contains(&who);
+        role.or((is_name || is_agent).then_some(who))
+    }
+
+    /// The age that the turns have at most: `in the last 3 hours`. The second value is the word of the number, if there is one.
+    pub(super) fn last(&self) -> Option<(String, Option<&'l str>)> {
+        let unit = |at: usize| UNITS.iter().find(|(said, _)| *said == self.word(at)).map(|(_, unit)| *unit);
+        (0..self.words.len()).find_map(|at| {
+            let leads = matches!(self.words[at], "last" | "past");
+            let within = at.checked_sub(1).is_some_and(|before| self.words[before] == "the")
+                && at.checked_sub(2).is_some_and(|before| {
+                    matches!(self.words[before], "in" | "within" | "over" | "during" | "from" | "for")
+                });
+            if !leads || !within {
+                return None;
+            }
+            if let Some(unit) = unit(at + 1) {
+                return Some((format!("1{unit}"), None));
+            }
+            let said = self.word(at + 1);
+            let count = said.parse::<u32>().ok().or_else(|| lexicon::look_up(said).number.map(u32::from))?;
+            Some((format!("{count}{}", unit(at + 2)?), Some(said)))
+        })
+    }
+
+    /// The two ends of a time: `between 2026-02-10 and 2026-02-14`, `from 2026-02-10 to 2026-02-14`.
+    pub(super) fn between(&self) -> Option<[&'l str; 2]> {
+        let at = self.words.iter().position(|word| matches!(*word, "between" | "Between" | "from"))?;
+        let at_between = self.words[at] != "from";
+        let joined = if at_between { "and" } else { "to" };
+        (self.word(at + 2) == joined).then(|| [self.word(at + 1), self.word(at + 3)])
+    }
+}
+
+/// The words of a text, without the marks around them.
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split(|c: char| c.is_whitespace() || "()[]{};,?!".contains(c));
+    parts.map(|word| word.trim_end_matches(['.', ':'])).filter(|word| !word.is_empty())
+}
