@@ -3,7 +3,9 @@
 //! A conversation is a map of nodes with parents. Nodes without a message are passed by. What the application did not
 //! show is excluded from contexts. The position is `current_node`, else the newest message.
 
-use serde_json::Value;
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
 
 use super::{
     Importer, InterchangeError, SourceLines,
@@ -31,7 +33,8 @@ fn read_conversation(
         return Ok(());
     };
     let default_model = text_of(&conversation["default_model_slug"]);
-    let position = id_of(&conversation["current_node"]).map(|node| ancestor_with_message(&mapping, node));
+    let mut known = KnownAncestors::new();
+    let position = id_of(&conversation["current_node"]).map(|node| ancestor_with_message(&mapping, node, &mut known));
     importer.conversation(SourceConversation {
         id,
         title: text_of(&conversation["title"]),
@@ -44,7 +47,7 @@ fn read_conversation(
     }
     let parents: Vec<Option<String>> = mapping
         .values()
-        .map(|node| id_of(&node["parent"]).and_then(|parent| ancestor_with_message(&mapping, parent)))
+        .map(|node| id_of(&node["parent"]).and_then(|parent| ancestor_with_message(&mapping, parent, &mut known)))
         .collect();
     let mut messages = Vec::new();
     for ((id, mut node), parent) in mapping.into_iter().zip(parents) {
@@ -71,15 +74,30 @@ fn fields_without(value: Value, name: &str) -> Value {
     fields.into()
 }
 
+/// Nearest node with a message, by a node without one from which it was searched.
+type KnownAncestors = HashMap<String, Option<String>>;
+
 /// Returns the nearest node with a message, from `id` upwards. A missing node is returned as it is, and reported later.
-fn ancestor_with_message(mapping: &serde_json::Map<String, Value>, mut id: String) -> Option<String> {
-    for _ in 0..mapping.len() {
-        match mapping.get(&id) {
-            Some(node) if !node["message"].is_object() => id = id_of(&node["parent"])?,
-            _ => return Some(id),
+/// `None` if the nodes end without one, or in a circle.
+fn ancestor_with_message(mapping: &Map<String, Value>, id: String, known: &mut KnownAncestors) -> Option<String> {
+    let (mut passed, mut next) = (Vec::new(), Some(id));
+    let found = loop {
+        let Some(id) = next else { break None };
+        if let Some(found) = known.get(&id) {
+            break found.clone();
         }
-    }
-    None
+        match mapping.get(&id) {
+            Some(node) if !node["message"].is_object() => {
+                // A node that is met again, in a circle, has none.
+                known.insert(id.clone(), None);
+                next = id_of(&node["parent"]);
+                passed.push(id);
+            }
+            _ => break Some(id),
+        }
+    };
+    known.extend(passed.into_iter().map(|id| (id, found.clone())));
+    found
 }
 
 fn read_message(id: &str, mut source: Value, default_model: Option<&str>) -> SourceMessage {

@@ -3,11 +3,12 @@
 //! One answer of the model is several lines with the same `message.id`, one block each; they become one message. Results
 //! of parallel calls hang below that message and are no branches. A compaction is a note on the path, which continues
 //! where it was. A side chain is a conversation of its own that is linked to the session. A resumed file repeats lines
-//! of another file with the same ids; it continues that file's tree.
+//! of another file with the same ids; it continues that file's tree. A prompt that was typed during a turn is an
+//! attachment. Lines without an id and a message, such as settings of the session, are left out.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Importer, InterchangeError, SourceLines,
@@ -20,22 +21,18 @@ const MAX_WAITING_LINES: usize = 200;
 /// Names of tools by call, kept for their results.
 const MAX_CALLS: usize = 10_000;
 
-/// Types of lines that hold no part of a conversation.
-const BOOKKEEPING: &[&str] = &[
-    "file-history-snapshot",
-    "queue-operation",
-    "last-prompt",
-    "agent-name",
-    "mode",
-    "tag",
-    "pr-link",
-    "worktree-state",
-    "content-replacement",
-];
-
 /// Beginnings of user messages that the application writes.
-const HARNESS_TEXTS: &[&str] =
-    &["<local-command-", "<command-name>", "<command-message>", "Caveat: The messages below were generated"];
+const HARNESS_TEXTS: &[&str] = &[
+    "<local-command-",
+    "<command-name>",
+    "<command-message>",
+    "<task-notification>",
+    "<bash-input>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "[Request interrupted by user",
+    "Caveat: The messages below were generated",
+];
 
 /// Lines of one answer so far.
 struct ModelAnswer {
@@ -58,6 +55,12 @@ struct ClaudeReader<'a, 'b> {
     delegating: Option<String>,
     /// Titles by the id of the message that they summarize.
     titles: HashMap<String, String>,
+    /// Sessions that have begun.
+    begun: HashSet<String>,
+    /// Titles of sessions that have not begun.
+    early_titles: HashMap<String, (SourcePlace, String)>,
+    /// Sessions whose title their user chose.
+    named: HashSet<String>,
 }
 
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), InterchangeError> {
@@ -69,6 +72,9 @@ pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> 
         tools: HashMap::new(),
         delegating: None,
         titles: HashMap::new(),
+        begun: HashSet::new(),
+        early_titles: HashMap::new(),
+        named: HashSet::new(),
     };
     while let Some(line) = lines.next()? {
         let place = SourcePlace::Line(line.number);
@@ -111,7 +117,7 @@ impl ClaudeReader<'_, '_> {
                 blocks.is_some_and(|blocks| !blocks.is_empty() && blocks.iter().all(is_result))
             }
             "progress" | "attachment" => true,
-            _ => BOOKKEEPING.contains(&kind),
+            _ => is_bookkeeping(line),
         }
     }
 
@@ -191,10 +197,10 @@ impl ClaudeReader<'_, '_> {
         self.write(answer.place, message)
     }
 
-    fn entry(&mut self, place: SourcePlace, kind: &str, line: Value) -> Result<(), InterchangeError> {
+    fn entry(&mut self, place: SourcePlace, kind: &str, mut line: Value) -> Result<(), InterchangeError> {
         match kind {
             "user" => self.user(place, line),
-            "summary" | "custom-title" | "ai-title" => self.titled(place, &line),
+            "summary" | "custom-title" | "ai-title" => self.titled(place, kind, &line),
             "progress" => {
                 self.importer.left_out(kind);
                 let (id, parent) = (id_of(&line["uuid"]), id_of(&line["parentUuid"]));
@@ -203,9 +209,14 @@ impl ClaudeReader<'_, '_> {
                     None => Ok(()),
                 }
             }
-            _ if BOOKKEEPING.contains(&kind) && !line["uuid"].is_string() => {
+            _ if is_bookkeeping(&line) => {
                 self.importer.left_out(kind);
                 Ok(())
+            }
+            "attachment" if is_queued_prompt(&line["attachment"]) => {
+                let prompt = line["attachment"].take_field("prompt");
+                line["message"] = json!({ "role": "user", "content": prompt });
+                self.user(place, line)
             }
             _ => self.note(place, kind, line),
         }
@@ -247,6 +258,7 @@ impl ClaudeReader<'_, '_> {
         }
         let is_note = line["isMeta"] == true
             || line["isCompactSummary"] == true
+            || !is_of_person(&line["origin"])
             || HARNESS_TEXTS.iter().any(|start| content.text.starts_with(start));
         let mut message = SourceMessage {
             id: uuid,
@@ -281,21 +293,30 @@ impl ClaudeReader<'_, '_> {
         self.write(place, message)
     }
 
-    fn titled(&mut self, place: SourcePlace, line: &Value) -> Result<(), InterchangeError> {
+    fn titled(&mut self, place: SourcePlace, kind: &str, line: &Value) -> Result<(), InterchangeError> {
         let title = ["customTitle", "aiTitle", "title", "summary"].iter().find_map(|name| text_of(&line[*name]));
-        self.importer.left_out(line["type"].as_str().unwrap_or("title"));
+        self.importer.left_out(kind);
         let Some(title) = title else { return Ok(()) };
         match id_of(&line["leafUuid"]) {
             // A summary can belong to the session of another file.
             Some(leaf) if !self.importer.knows(&leaf)? => {
                 self.titles.insert(leaf, title);
-                Ok(())
+                return Ok(());
             }
-            _ => {
-                self.begin(line)?;
-                self.importer.title(place, &title)
-            }
+            _ => {}
         }
+        let session = self.session_of(line);
+        if kind == "custom-title" {
+            self.named.insert(session.clone());
+        } else if self.named.contains(&session) {
+            return Ok(());
+        }
+        if self.begun.contains(&session) {
+            self.begin(line)?;
+            return self.importer.title(place, &title);
+        }
+        self.early_titles.insert(session, (place, title));
+        Ok(())
     }
 
     /// Writes a message, unless a fork repeats it under another id.
@@ -306,10 +327,11 @@ impl ClaudeReader<'_, '_> {
             return self.importer.alias(&message.id, &original);
         }
         let title = self.titles.remove(&message.id);
+        let is_named = title.is_some() && self.named.contains(&self.session_of(&message.rest));
         self.importer.message(place, message)?;
         match title {
-            Some(title) => self.importer.title(place, &title),
-            None => Ok(()),
+            Some(title) if !is_named => self.importer.title(place, &title),
+            _ => Ok(()),
         }
     }
 
@@ -332,9 +354,35 @@ impl ClaudeReader<'_, '_> {
             let began_by = agent.as_ref().map(|agent| format!("agent {agent}")).or_else(|| self.delegating.clone());
             conversation.id = format!("{session}/{}", agent.unwrap_or_else(|| "side".to_owned()));
             conversation.parent = Some((session, began_by));
+            return self.importer.conversation(conversation);
         }
-        self.importer.conversation(conversation)
+        self.importer.conversation(conversation)?;
+        let title = self.early_titles.remove(&session);
+        self.begun.insert(session);
+        match title {
+            Some((place, title)) => self.importer.title(place, &title),
+            None => Ok(()),
+        }
     }
+}
+
+/// True for a line that holds no part of a conversation.
+fn is_bookkeeping(line: &Value) -> bool {
+    !line["uuid"].is_string() && line["message"].is_null()
+}
+
+/// True if a person wrote a message of this origin.
+fn is_of_person(origin: &Value) -> bool {
+    origin["kind"].as_str().is_none_or(|kind| kind == "human")
+}
+
+/// True for an attachment with a prompt that a person typed while the model was at work.
+fn is_queued_prompt(attachment: &Value) -> bool {
+    attachment["type"] == "queued_command"
+        && attachment["commandMode"] != "task-notification"
+        && attachment["isMeta"] != true
+        && !attachment["prompt"].is_null()
+        && is_of_person(&attachment["origin"])
 }
 
 /// Takes the content out of a line's message.

@@ -11,10 +11,20 @@ use super::{
     content::{ParsedContent, TakeField as _, id_of, model_of, text_of, time_of, tokens_of},
     source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
 };
+use crate::types::Timestamp;
 
 /// Beginnings of user messages that the application writes.
-const HARNESS_TEXTS: &[&str] =
-    &["<environment_context>", "<user_instructions>", "<permissions", "# AGENTS.md instructions"];
+const HARNESS_TEXTS: &[&str] = &[
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions",
+    "# AGENTS.md instructions",
+    "<turn_aborted>",
+    "<skill>",
+    "<user_shell_command>",
+    "<subagent_notification>",
+    "<hook_prompt",
+];
 
 #[derive(Default)]
 struct CodexReader {
@@ -25,8 +35,10 @@ struct CodexReader {
     last: Option<String>,
     /// The message before each user message of the live path.
     before_prompts: Vec<Option<String>>,
-    /// Summaries of reasoning that precede the next message of the model.
+    /// Reasoning that precedes the next message of the model.
     thoughts: Vec<String>,
+    /// Place and time of the first of these thoughts.
+    reasoning: Option<(SourcePlace, Option<Timestamp>)>,
     /// The newest message of the model, until its tokens are known.
     newest: Option<(SourcePlace, SourceMessage)>,
 }
@@ -72,10 +84,7 @@ impl CodexReader {
                 Ok(())
             }
             "response_item" => self.item(place, payload, time_of(&line["timestamp"]), importer),
-            "event_msg" => {
-                self.event(&payload, importer);
-                Ok(())
-            }
+            "event_msg" => self.event(&payload, importer),
             "" => {
                 importer.problem(place, "it has no type");
                 Ok(())
@@ -109,34 +118,45 @@ impl CodexReader {
         })
     }
 
-    fn event(&mut self, event: &Value, importer: &mut Importer<'_>) {
+    fn event(&mut self, event: &Value, importer: &mut Importer<'_>) -> Result<(), InterchangeError> {
         match event["type"].as_str() {
-            Some("thread_rolled_back") => {}
+            Some("thread_rolled_back") => {
+                self.end_reasoning(importer)?;
+                let turns = event["num_turns"].as_u64().unwrap_or(0);
+                for _ in 0..turns.min(self.before_prompts.len() as u64) {
+                    self.last = self.before_prompts.pop().flatten();
+                }
+                return Ok(());
+            }
             Some("token_count") => {
                 if let Some((_, message)) = &mut self.newest {
                     message.tokens = tokens_of(&event["info"]["last_token_usage"]["output_tokens"]).or(message.tokens);
                 }
-                return importer.left_out("event_msg");
             }
             Some("turn_aborted") => {
+                self.end_reasoning(importer)?;
                 if let Some((_, message)) = &mut self.newest {
                     message.is_interrupted = true;
                 }
-                return importer.left_out("event_msg");
             }
-            _ => return importer.left_out("event_msg"),
+            _ => {}
         }
-        let turns = event["num_turns"].as_u64().unwrap_or(0);
-        for _ in 0..turns.min(self.before_prompts.len() as u64) {
-            self.last = self.before_prompts.pop().flatten();
-        }
+        importer.left_out("event_msg");
+        Ok(())
+    }
+
+    /// Writes the thoughts of a turn that ended before its answer, as an interrupted answer without text.
+    fn end_reasoning(&mut self, importer: &mut Importer<'_>) -> Result<(), InterchangeError> {
+        let Some((place, at)) = self.reasoning else { return Ok(()) };
+        let message = SourceMessage { role: SourceRole::Model, at, is_interrupted: true, ..SourceMessage::default() };
+        self.write(place, message, importer)
     }
 
     fn item(
         &mut self,
         place: SourcePlace,
         mut item: Value,
-        at: Option<crate::types::Timestamp>,
+        at: Option<Timestamp>,
         importer: &mut Importer<'_>,
     ) -> Result<(), InterchangeError> {
         let kind = item["type"].as_str().unwrap_or("").to_owned();
@@ -145,18 +165,23 @@ impl CodexReader {
             "message" => {
                 ParsedContent::of(&item.take_field("content")).into_message(&mut message);
                 message.role = match item["role"].as_str() {
-                    Some("user") if HARNESS_TEXTS.iter().any(|start| message.text.starts_with(start)) => {
-                        SourceRole::Note
-                    }
+                    Some("user") if is_of_harness(&message.text) => SourceRole::Note,
                     Some("user") => SourceRole::User,
                     Some("assistant") => SourceRole::Model,
                     _ => SourceRole::Note,
                 };
             }
             "reasoning" => {
-                let summaries = item["summary"].as_array().into_iter().flatten();
-                self.thoughts.extend(summaries.filter_map(|part| text_of(&part["text"])));
-                importer.left_out("reasoning (its summary is a thought)");
+                let texts = |list: &Value| {
+                    list.as_array().into_iter().flatten().filter_map(|part| text_of(&part["text"])).collect::<Vec<_>>()
+                };
+                // Open models have their reasoning itself.
+                let summary = texts(&item["summary"]);
+                self.thoughts.extend(if summary.is_empty() { texts(&item["content"]) } else { summary });
+                if !self.thoughts.is_empty() {
+                    self.reasoning = self.reasoning.or(Some((place, at)));
+                }
+                importer.left_out("reasoning (its text is a thought)");
                 return Ok(());
             }
             "function_call_output" | "custom_tool_call_output" => {
@@ -182,7 +207,7 @@ impl CodexReader {
         place: SourcePlace,
         kind: &str,
         payload: Value,
-        at: Option<crate::types::Timestamp>,
+        at: Option<Timestamp>,
         importer: &mut Importer<'_>,
     ) -> Result<(), InterchangeError> {
         let text = text_of(&payload["message"]).unwrap_or_else(|| kind.to_owned());
@@ -195,12 +220,16 @@ impl CodexReader {
         mut message: SourceMessage,
         importer: &mut Importer<'_>,
     ) -> Result<(), InterchangeError> {
+        if message.role == SourceRole::User {
+            self.end_reasoning(importer)?;
+        }
         message.id = place.to_string();
         message.parent = self.last.clone().map_or(SourceParent::Root, SourceParent::Message);
         if message.role == SourceRole::Model {
             let model = self.model.as_deref();
             message.model = model.map(|model| model_of(self.provider.as_deref().or(Some("openai")), model));
             message.thoughts = std::mem::take(&mut self.thoughts);
+            self.reasoning = None;
         }
         if message.role == SourceRole::User {
             self.before_prompts.push(self.last.clone());
@@ -217,6 +246,11 @@ impl CodexReader {
     fn write_newest(&mut self, importer: &mut Importer<'_>) -> Result<(), InterchangeError> {
         self.newest.take().map_or(Ok(()), |(place, message)| importer.message(place, message))
     }
+}
+
+/// True for a user message that the application wrote.
+fn is_of_harness(text: &str) -> bool {
+    HARNESS_TEXTS.iter().any(|start| text.trim_start().starts_with(start))
 }
 
 /// Reads a tool's output: a text, or an object with the text and its success.

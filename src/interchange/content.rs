@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::{Timestamp as Moment, civil::DateTime, tz::TimeZone};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::source_record::SourceMessage;
 use crate::types::Timestamp;
@@ -43,7 +43,11 @@ impl ParsedContent {
         parsed.text = parts.join("\n");
         let is_plain = match blocks {
             [Value::String(_)] => true,
-            [block] => is_text(block) && block.as_object().is_some_and(|block| block.len() <= 2),
+            [block] => {
+                block_text(block).is_some()
+                    && block["text"].is_string()
+                    && block.as_object().is_some_and(|block| block.len() <= 2)
+            }
             _ => blocks.is_empty(),
         };
         parsed.raw = (!is_plain).then(|| content.to_string());
@@ -60,12 +64,24 @@ impl ParsedContent {
                 let text = [&block["thinking"], &block["think"], &block["text"]].into_iter().find_map(Value::as_str);
                 self.thoughts.extend(text.filter(|text| !text.is_empty()).map(str::to_owned));
             }
+            "tool_call" if block["tool_call"].is_object() => {
+                let call = &block["tool_call"];
+                let function = if call["function"].is_object() { &call["function"] } else { call };
+                let arguments =
+                    ["args", "arguments"].map(|name| &function[name]).into_iter().find(|value| !value.is_null());
+                self.calls.push(json!({ "id": call["id"], "name": function["name"], "arguments": arguments }));
+                if function["output"].is_string() {
+                    let (id, output) = (&call["id"], &function["output"]);
+                    self.results.push(json!({ "tool_use_id": id, "name": function["name"], "content": output }));
+                }
+            }
             "tool_use" | "toolCall" | "tool_call" | "function_call" | "server_tool_use" => {
                 self.calls.push(block.clone())
             }
             "tool_result" | "web_search_tool_result" => self.results.push(block.clone()),
-            "redacted_thinking" => {}
-            _ if is_text(block) => parts.extend(block["text"].as_str().map(Cow::from)),
+            "redacted_thinking" | "redactedThinking" | "token_budget" => {}
+            "systemNotification" => parts.extend(block["msg"].as_str().map(Cow::from)),
+            _ if block_text(block).is_some() => parts.extend(block_text(block).map(Cow::from)),
             "" => {}
             other => parts.push(format!("[{}]", other.chars().take(40).collect::<String>()).into()),
         }
@@ -77,9 +93,10 @@ impl ParsedContent {
     }
 }
 
-fn is_text(block: &Value) -> bool {
-    let kind = block["type"].as_str();
-    matches!(kind, None | Some("text" | "input_text" | "output_text")) && block["text"].is_string()
+/// Returns the text of a block of text. The assistants of OpenAI have it in a field `value`.
+fn block_text(block: &Value) -> Option<&str> {
+    let is_text = matches!(block["type"].as_str(), None | Some("text" | "input_text" | "output_text"));
+    block["text"].as_str().or_else(|| block["text"]["value"].as_str()).filter(|_| is_text)
 }
 
 /// Removal of a field of a JSON value that comes from a foreign file and may be of any type.
@@ -193,5 +210,15 @@ mod tests {
         assert_eq!(parsed.raw, Some(content.to_string()));
         assert_eq!(ParsedContent::of(&json!([{"type": "text", "text": "plain"}])).raw, None);
         assert_eq!(ParsedContent::of(&json!("plain")).text, "plain");
+    }
+
+    #[test]
+    fn marks_of_programs_are_no_text() {
+        let content = json!([
+            {"type": "token_budget"}, {"type": "redactedThinking", "data": "x"}, {"type": "redacted_thinking"},
+            {"type": "systemNotification", "notificationType": "inlineMessage", "msg": "compacted"},
+            {"type": "text", "text": {"value": "done", "annotations": []}}
+        ]);
+        assert_eq!(ParsedContent::of(&content).text, "compacted\ndone");
     }
 }

@@ -20,7 +20,15 @@ pub fn format(head: &[u8]) -> Option<Format> {
     }
     let lines = text.lines().filter(|line| !line.trim().is_empty()).take(MAX_EXAMINED_LINES);
     let by_line = lines.filter_map(|line| serde_json::from_str(line).ok()).find_map(|line| of_line(&line));
-    by_line.or_else(|| of_document(text)).or_else(|| of_line(&serde_json::from_str(&close_value(text)?).ok()?))
+    let of_cut = |cut: &str| of_line(&serde_json::from_str(&close_value(cut)?).ok()?);
+    by_line.or_else(|| of_document(text)).or_else(|| of_cut(text)).or_else(|| of_cut(cut_line(text)?))
+}
+
+/// Returns the last of several JSON lines, which the end of the text may cut. `None` if the text is one document.
+fn cut_line(text: &str) -> Option<&str> {
+    let (first, rest) = text.split_once('\n')?;
+    serde_json::from_str::<serde::de::IgnoredAny>(first).ok()?;
+    rest.lines().last()
 }
 
 /// Detects the format of a file of JSON lines by one of its first lines.
@@ -36,6 +44,9 @@ fn of_line(line: &Value) -> Option<Format> {
         {
             Some(Format::ClaudeCode)
         }
+        Some("permission-mode" | "mode" | "custom-title" | "ai-title") if has("sessionId") => Some(Format::ClaudeCode),
+        // A long message hides the ids behind it.
+        Some("user" | "assistant") if has("parentUuid") && has("isSidechain") => Some(Format::ClaudeCode),
         None if has("projectHash") && has("sessionId") => Some(Format::Gemini),
         None if has("chat_metadata") || has("character_name") && has("user_name") => Some(Format::SillyTavern),
         None if has("instructions") && has("id") && has("timestamp") => Some(Format::Codex),
@@ -43,12 +54,16 @@ fn of_line(line: &Value) -> Option<Format> {
             Some(Format::Goose)
         }
         None if has("role") && has("created") && line["content"].is_array() => Some(Format::Goose),
+        None if line["conv"].is_object() && line["messages"].is_array() => Some(Format::LlamaApp),
         None if line["messages"].as_array().is_some_and(|list| list.iter().any(is_message)) => Some(Format::OpenAiChat),
         None if line["conversations"].as_array().is_some_and(|list| list.iter().any(|m| m.get("from").is_some())) => {
             Some(Format::OpenAiChat)
         }
         None | Some("message") if is_message(line) => Some(Format::OpenAiChat),
-        None => line.as_array().and_then(|list| of_line(list.first()?)).filter(|format| *format == Format::OpenAiChat),
+        None => {
+            let first = line.as_array().and_then(|list| of_line(list.first()?));
+            first.filter(|format| matches!(format, Format::OpenAiChat | Format::LlamaApp))
+        }
         _ => None,
     }
 }
@@ -99,6 +114,9 @@ const DOCUMENT_KEYS: &[(Format, &[&str])] = &[
     (Format::ChatGpt, &["\"mapping\""]),
     (Format::ClaudeAi, &["\"chat_messages\""]),
     (Format::OpenWebUi, &["\"history\"", "\"messages\"", "\"currentId\""]),
+    // The position follows the messages, which can be longer than the beginning.
+    (Format::OpenWebUi, &["\"history\"", "\"messages\"", "\"childrenIds\""]),
+    (Format::LlamaApp, &["\"conv\"", "\"messages\"", "\"convId\""]),
     (Format::Gemini, &["\"sessionId\"", "\"projectHash\""]),
     (Format::Goose, &["\"conversation\"", "\"working_dir\""]),
     (Format::LibreChat, &["\"conversationId\"", "\"messageId\""]),
@@ -110,5 +128,10 @@ const DOCUMENT_KEYS: &[(Format, &[&str])] = &[
 
 /// Detects the format of a JSON document by the keys in its beginning.
 fn of_document(text: &str) -> Option<Format> {
-    DOCUMENT_KEYS.iter().find(|(_, keys)| keys.iter().all(|key| text.contains(key))).map(|(format, _)| *format)
+    DOCUMENT_KEYS.iter().find(|(_, keys)| keys.iter().all(|key| has_key(text, key))).map(|(format, _)| *format)
+}
+
+/// True if a text of JSON has a key. The same string as a value is none.
+fn has_key(text: &str, key: &str) -> bool {
+    text.match_indices(key).any(|(at, _)| text[at + key.len()..].trim_start().starts_with(':'))
 }

@@ -1,7 +1,10 @@
 //! Reader of goose: its database, the JSON lines that older versions write, and the JSON export of a session.
 //!
 //! A session is a chain. Results of tools stand in messages of the user and hang below the call. The summary of a
-//! compaction, which goose hides from the user, is a note.
+//! compaction, which goose hides from the user, is a note. The ids are those of the provider, which may repeat in a
+//! session; each row is a message of its own.
+
+use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
@@ -40,7 +43,7 @@ pub(super) fn read_database(database: &ForeignDatabase, importer: &mut Importer<
         };
         let config = parsed(&session.take_field("model_config_json"));
         let model = text_of(&config["model_name"]).map(|model| model_of(session["provider_name"].as_str(), &model));
-        let mut reader = GooseReader { model, count: 0 };
+        let mut reader = GooseReader { model, ..GooseReader::default() };
         reader.begin(id.clone(), session, importer)?;
         let filter = RowFilter::Equal("session_id", &id);
         let query = ForeignQuery { table: "messages", columns: MESSAGE_COLUMNS, filter, order: &["id"] };
@@ -112,6 +115,8 @@ struct GooseReader {
     model: Option<String>,
     /// Messages so far, which identify those without an id.
     count: u64,
+    /// Occurrences of each id.
+    ids: HashMap<String, u64>,
 }
 
 impl GooseReader {
@@ -125,6 +130,13 @@ impl GooseReader {
             rest: session,
             ..SourceConversation::default()
         })
+    }
+
+    /// Returns an id that no earlier message of the session has. Rows are ordered, so it is the same in each import.
+    fn unique_id(&mut self, id: String) -> String {
+        let count = self.ids.entry(id.clone()).or_default();
+        *count += 1;
+        if *count == 1 { id } else { format!("{id}~{count}") }
     }
 
     fn message(
@@ -146,7 +158,8 @@ impl GooseReader {
             importer.problem(place, "a message has no content");
             return Ok(());
         };
-        let id = id_of(&source["id"]).unwrap_or_else(|| format!("#{}", self.count));
+        let number = self.count;
+        let id = id_of(&source["id"]).map_or_else(|| format!("#{number}"), |id| self.unique_id(id));
         let at = time_of(&source["created"]);
         let mut results = Vec::new();
         blocks.retain_mut(|block| {

@@ -225,7 +225,7 @@ fn import_text(
         return jsonl::import(actor, &first, &mut lines, options.dry_run);
     }
     let mut importer = Importer::new(actor, name, format.as_str(), options.dry_run, cancel);
-    let read = read_lines(format, &mut lines, &mut importer);
+    let read = read_lines(format, &mut lines, &mut importer).and_then(|()| importer.link_earlier_trees());
     importer.complete(read)
 }
 
@@ -275,7 +275,8 @@ pub fn import_database(
 }
 
 /// Imports a file, a database, the zip archive of a data export or the folder of a program, until it ends or `cancel` is set by another thread. A cancelled
-/// import is complete up to a message. `progress` receives the number of bytes read of a file.
+/// import is complete up to a message. `progress` receives the number of bytes read of a file. A conversation without an id
+/// is known by the absolute path of its file, however `path` spells it.
 ///
 /// # Errors
 /// The errors of [`import`] and [`import_database`].
@@ -286,13 +287,13 @@ pub fn import_path(
     progress: &mut dyn FnMut(u64),
     cancel: &AtomicBool,
 ) -> Result<Imported, InterchangeError> {
-    let name = path.display().to_string();
+    let name = source_name(actor, options, path, cancel)?;
     if path.is_dir() {
         if !is_source_folder(path) {
             return Err(InterchangeError::Format(format!("{name} is a folder of no known program")));
         }
         let mut importer = Importer::new(actor, &name, Format::OpenCode.as_str(), options.dry_run, cancel);
-        let read = opencode::read_folder(path, &mut importer);
+        let read = opencode::read_folder(path, &mut importer).and_then(|()| importer.link_earlier_trees());
         return importer.complete(read);
     }
     let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
@@ -304,6 +305,38 @@ pub fn import_path(
         return import_zip(actor, options, &name, file, progress, cancel);
     }
     import_until(actor, options, &name, &mut file, progress, cancel)
+}
+
+/// Returns the name by which conversations without an id are known: the absolute path of their file. A file that an earlier
+/// version imported by its path as typed keeps that name.
+fn source_name(
+    actor: &Actor,
+    options: ImportOptions,
+    path: &Path,
+    cancel: &AtomicBool,
+) -> Result<String, InterchangeError> {
+    let typed = path.display().to_string();
+    // Only the folder is resolved: some formats read the name of the file, which a link may change.
+    let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    let folder = folder.filter(|_| path.is_file()).and_then(|folder| folder.canonicalize().ok());
+    let Some((folder, file)) = folder.zip(path.file_name()) else { return Ok(typed) };
+    let name = folder.join(file).display().to_string();
+    if name == typed {
+        return Ok(name);
+    }
+    let Some(format) = options.format.or_else(|| detect_path(path)) else { return Ok(name) };
+    let snapshot = actor.loom().snapshot()?;
+    let is_known = |name: &str| -> Result<bool, InterchangeError> {
+        Ok(snapshot.source(&format!("{}:{name}:session", format.as_str()))?.is_some())
+    };
+    if is_known(&name)? || !is_known(&typed)? {
+        return Ok(name);
+    }
+    // A file of the same name in another folder shares no message with the known one.
+    let dry = ImportOptions { format: Some(format), dry_run: true, ..options };
+    let mut file = BufReader::new(File::open(path)?);
+    let read = import_until(actor, dry, &typed, &mut file, &mut |_| {}, cancel)?;
+    Ok(if read.skipped > read.conversations + read.versions { typed } else { name })
 }
 
 /// Returns the format of a file or database, or of a program's folder. `None` if it is unknown or cannot be read.
@@ -351,6 +384,6 @@ fn read_database(
 ) -> Result<Imported, InterchangeError> {
     let format = database_format(options, name, path)?;
     let mut importer = Importer::new(actor, name, format.as_str(), options.dry_run, cancel);
-    let read = foreign_databases::read(path, &mut importer);
+    let read = foreign_databases::read(path, &mut importer).and_then(|()| importer.link_earlier_trees());
     importer.complete(read)
 }

@@ -5,7 +5,7 @@ use super::{
     content::{ParsedContent, TakeField as _, id_of, model_of, text_of, time_of},
     json_trees,
     nested_json::NestedDocument,
-    source_record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
+    source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
     topological_order,
 };
 
@@ -53,18 +53,32 @@ fn librechat(
         if let Some(fields) = source.as_object_mut() {
             fields.remove("children");
         }
+        let at = time_of(&source["createdAt"]);
+        let results = std::mem::take(&mut parsed.results);
+        let results = (1..).zip(results).map(|(number, result)| SourceMessage {
+            id: format!("{id}#{number}"),
+            parent: SourceParent::Message(id.clone()),
+            role: SourceRole::Tool,
+            call_id: text_of(&result["tool_use_id"]),
+            tool_name: text_of(&result["name"]),
+            text: text_of(&result["content"]).unwrap_or_default(),
+            at,
+            ..SourceMessage::default()
+        });
+        let results: Vec<SourceMessage> = results.collect();
         let mut message = SourceMessage {
             id,
             parent: parent.into(),
             role,
             model: text_of(&source["model"]).filter(|_| role == SourceRole::Model).map(|model| model_of(None, &model)),
-            at: time_of(&source["createdAt"]),
+            at,
             is_interrupted: source["unfinished"] == true || source["error"] == true,
             rest: source,
             ..SourceMessage::default()
         };
         parsed.into_message(&mut message);
         messages.push(message);
+        messages.extend(results);
     }
     topological_order::write(importer, place, messages)
 }

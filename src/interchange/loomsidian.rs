@@ -46,9 +46,10 @@ fn loomsidian_note(
             return Ok(());
         }
     };
+    let id = note_id(&nodes, &name, importer)?;
     importer.conversation(SourceConversation {
+        id,
         title: std::path::Path::new(&name).file_stem().map(|stem| stem.to_string_lossy().into_owned()),
-        id: name,
         ..SourceConversation::default()
     })?;
     if let Some(current) = id_of(&state["current"]) {
@@ -72,4 +73,27 @@ fn loomsidian_note(
         });
     }
     topological_order::write(importer, place, messages)
+}
+
+/// Returns the id of a note: that of a root, since notes of several vaults may have one name. It is the id under which an
+/// earlier import stored the note, if one did; earlier versions used the name.
+fn note_id(
+    nodes: &[(Option<String>, Value)],
+    name: &str,
+    importer: &mut Importer<'_>,
+) -> Result<String, InterchangeError> {
+    let is_root = |node: &Value| node["parentId"].is_null();
+    let roots: Vec<&String> =
+        nodes.iter().filter(|(_, node)| is_root(node)).filter_map(|(id, _)| id.as_ref()).collect();
+    for root in &roots {
+        if importer.stored_message(name, Some(root))?.is_some() {
+            return Ok(name.to_owned());
+        }
+    }
+    for root in &roots {
+        if importer.stored_message(root, None)?.is_some() {
+            return Ok((*root).clone());
+        }
+    }
+    Ok(roots.first().map_or_else(|| name.to_owned(), |root| (*root).clone()))
 }

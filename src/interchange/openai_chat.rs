@@ -1,5 +1,6 @@
 //! Reader of chat messages, as applications send them to a provider or save them: `{"messages": [...]}`, one conversation a
-//! line or in one JSON document; a list of messages; one message a line; and ShareGPT's `{"conversations": [...]}`.
+//! line or in one JSON document; a list of messages; one message a line; and ShareGPT's `{"conversations": [...]}`. Items of
+//! OpenAI's Responses, such as `function_call`, may stand among the messages.
 //!
 //! The forms have no ids. A message is identified by everything before it, so conversations that begin with the same
 //! system and user messages are branches of one tree, and a longer copy of a conversation extends it.
@@ -72,7 +73,7 @@ impl LooseMessages {
             read_conversation(value, messages, place, importer)
         } else if let Value::Array(turns) = value.take_field("conversations") {
             read_conversation(value, turns.into_iter().map(sharegpt_message).collect(), place, importer)
-        } else if value["role"].is_string() {
+        } else if value["role"].is_string() || is_item(&value) {
             self.first = self.first.or(Some(place));
             self.messages.push(value);
             Ok(())
@@ -146,15 +147,28 @@ fn read_conversation(
         ..SourceConversation::default()
     })?;
     let mut parent = SourceParent::Root;
-    for (source, id) in messages.into_iter().zip(ids) {
-        let Some((mut message, results)) = read_message(source) else {
-            importer.problem(place, "a message has no role");
-            break;
+    let mut thoughts = Vec::new();
+    for (number, (source, id)) in (1..).zip(messages.into_iter().zip(ids)) {
+        if is_item(&source) && source["type"] == "reasoning" {
+            let parts = ["summary", "content"].iter().flat_map(|name| source[*name].as_array().into_iter().flatten());
+            thoughts.extend(parts.filter_map(|part| text_of(&part["text"])));
+            importer.left_out("reasoning (its text is a thought)");
+            continue;
+        }
+        let read = if is_item(&source) { Some((read_item(source), Vec::new())) } else { read_message(source) };
+        let Some((mut message, results)) = read else {
+            importer.problem(place, format!("message {number} has no role"));
+            continue;
         };
         message.parent = mem::replace(&mut parent, SourceParent::Message(id.clone()));
         message.id = id;
+        if message.role == SourceRole::User {
+            // Their turn had no answer.
+            thoughts.clear();
+        }
         if message.role == SourceRole::Model {
             message.model = message.model.or_else(|| model.clone());
+            message.thoughts.splice(0..0, mem::take(&mut thoughts));
         }
         for message in with_results(message, results) {
             importer.message(place, message)?;
@@ -191,6 +205,29 @@ fn with_results(message: SourceMessage, results: Vec<Value>) -> Vec<SourceMessag
         messages.insert(at, message);
     }
     messages
+}
+
+/// True for an item of a Responses list that is no message.
+fn is_item(value: &Value) -> bool {
+    const ITEMS: [&str; 5] =
+        ["reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"];
+    value["role"].is_null() && value["type"].as_str().is_some_and(|kind| ITEMS.contains(&kind))
+}
+
+/// Reads a call of a Responses list, or its output.
+fn read_item(mut item: Value) -> SourceMessage {
+    if !item["type"].as_str().is_some_and(|kind| kind.ends_with("_output")) {
+        return SourceMessage { role: SourceRole::Model, calls: vec![item], ..SourceMessage::default() };
+    }
+    let output = item.take_field("output");
+    let mut message = SourceMessage {
+        role: SourceRole::Tool,
+        call_id: text_of(&item["call_id"]),
+        rest: item,
+        ..SourceMessage::default()
+    };
+    ParsedContent::of(&output).into_message(&mut message);
+    message
 }
 
 /// Reads a message, and the blocks of tool results in its content. `None` if it has no role.

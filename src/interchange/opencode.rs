@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     Importer, InterchangeError,
-    content::{TakeField as _, id_of, model_of, text_of, time_of, tokens_of},
+    content::{TakeField as _, fields_of, id_of, model_of, text_of, time_of, tokens_of},
     database_rows::{collect, parsed},
     source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
 };
@@ -149,7 +149,8 @@ fn is_file_name(id: &str) -> bool {
     !id.is_empty() && id.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-'))
 }
 
-/// Imports a message with its parts. Calls of tools become results beside it.
+/// Imports a message with its parts. Calls of tools become results beside it; what the program added to the words of its user,
+/// such as the text of a file that they name, becomes notes.
 fn write_message(
     importer: &mut Importer<'_>,
     place: SourcePlace,
@@ -169,34 +170,72 @@ fn write_message(
     if message.role == SourceRole::User {
         message.model = None;
     }
-    let mut texts = Vec::new();
-    let mut results = Vec::new();
-    for (part, mut data) in parts {
+    let (mut texts, mut content, mut notes, mut results) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (part, data) in parts {
+        let part = || part.unwrap_or_else(|| format!("{id}#{}", results.len() + notes.len()));
         match data["type"].as_str().unwrap_or("") {
-            "text" => texts.extend(text_of(&data["text"])),
-            "reasoning" => message.thoughts.extend(text_of(&data["text"])),
-            "tool" => {
-                let (call_id, tool_name) = (text_of(&data["callID"]), text_of(&data["tool"]));
-                let mut state = data.take_field("state");
-                let input = state.take_field("input");
-                message.calls.push(json!({ "id": call_id, "name": tool_name, "arguments": input }));
-                results.push(SourceMessage {
-                    id: part.unwrap_or_else(|| format!("{id}#{}", results.len())),
+            "text" if data["synthetic"] == true && message.role == SourceRole::User => {
+                notes.extend(text_of(&data["text"]).map(|text| SourceMessage {
+                    id: part(),
                     parent: SourceParent::Message(id.clone()),
-                    role: SourceRole::Tool,
-                    call_id,
-                    tool_name,
-                    has_failed: state["status"] == "error",
-                    text: text_of(&state["output"]).or_else(|| text_of(&state["error"])).unwrap_or_default(),
-                    at: message.at,
+                    text,
+                    at,
                     ..SourceMessage::default()
-                });
+                }));
+                continue;
+            }
+            "text" => texts.extend(text_of(&data["text"])),
+            "reasoning" => {
+                message.thoughts.extend(text_of(&data["text"]));
+                continue;
+            }
+            "tool" => {
+                let result = read_result(data, part(), &message);
+                message.calls.push(result.0);
+                results.push(result.1);
+                continue;
             }
             "file" => texts.push(format!("[{}]", data["filename"].as_str().unwrap_or("file"))),
-            other => importer.left_out(other),
+            "subtask" => texts.extend(text_of(&data["prompt"])),
+            other => {
+                importer.left_out(other);
+                continue;
+            }
         }
+        content.push(data);
     }
     message.text = texts.join("\n");
+    message.raw = content.iter().any(|part| part["type"] != "text").then(|| Value::from(content).to_string());
+    if message.text.is_empty() && message.raw.is_none() && !notes.is_empty() {
+        // The program itself wrote the message.
+        message.role = SourceRole::Note;
+        message.text = notes.drain(..).map(|note| note.text).collect::<Vec<_>>().join("\n");
+    }
     importer.message(place, message)?;
-    results.into_iter().try_for_each(|result| importer.message(place, result))
+    notes.into_iter().chain(results).try_for_each(|side| importer.message(place, side))
+}
+
+/// Returns a call, and its result. Attachments, times and other fields of the result are its metadata.
+fn read_result(mut part: Value, id: String, caller: &SourceMessage) -> (Value, SourceMessage) {
+    let (call_id, tool_name) = (text_of(&part["callID"]), text_of(&part["tool"]));
+    let mut state = part.take_field("state");
+    let call = json!({ "id": call_id, "name": tool_name, "arguments": state.take_field("input") });
+    let has_failed = state["status"] == "error";
+    let output = ["output", "error"].into_iter().find(|name| text_of(&state[*name]).is_some());
+    let text = output.and_then(|name| text_of(&state.take_field(name))).unwrap_or_default();
+    let mut rest = fields_of(state);
+    rest.retain(|_, value| !value.is_null());
+    let result = SourceMessage {
+        id,
+        parent: SourceParent::Message(caller.id.clone()),
+        role: SourceRole::Tool,
+        call_id,
+        tool_name,
+        has_failed,
+        text,
+        at: caller.at,
+        rest: rest.into(),
+        ..SourceMessage::default()
+    };
+    (call, result)
 }

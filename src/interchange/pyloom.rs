@@ -1,15 +1,18 @@
 //! Reader of trees of pyloom, whose nodes contain their children.
 
+use std::path::Path;
+
 use serde_json::{Map, Value};
 
 use super::{
     Importer, InterchangeError, SourceLines,
     content::{TakeField as _, fields_of, id_of, model_of, text_of, time_of},
     json_trees,
-    nested_json::NestedDocument,
+    nested_json::{NestedDocument, NestedNode},
     source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
     topological_order,
 };
+use crate::types::Node;
 
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), InterchangeError> {
     json_trees::read_nested(lines, importer, &["children"], pyloom)
@@ -27,8 +30,12 @@ fn pyloom(
 ) -> Result<(), InterchangeError> {
     let mut value = document.fields;
     let root = if value["root"].is_object() { value.take_field("root") } else { std::mem::take(&mut value) };
+    let id = match id_of(&root["id"]) {
+        Some(id) => id,
+        None => id_by_text(&root, &document.nodes, name, importer)?,
+    };
     importer.conversation(SourceConversation {
-        id: id_of(&root["id"]).unwrap_or_else(|| name.to_owned()),
+        id,
         rest: if value.is_object() { value.clone() } else { Value::Null },
         ..SourceConversation::default()
     })?;
@@ -52,6 +59,24 @@ fn pyloom(
         places.push((number, id, 0));
     }
     topological_order::write(importer, place, messages)
+}
+
+/// Returns the id of a tree without one: the path of its file. Text from elsewhere has a name that other text may have too,
+/// so the first words complete it. A tree that an earlier version stored under the name alone keeps that id.
+fn id_by_text(
+    root: &Value,
+    nodes: &[NestedNode],
+    name: &str,
+    importer: &mut Importer<'_>,
+) -> Result<String, InterchangeError> {
+    let is_stored =
+        |stored: Option<Node>| stored.is_some_and(|stored| Some(stored.content.as_str()) == root["text"].as_str());
+    if Path::new(name).is_absolute() || is_stored(importer.stored_message(name, Some("0"))?) {
+        return Ok(name.to_owned());
+    }
+    let mut nodes = std::iter::once(root).chain(nodes.iter().map(|node| &node.fields));
+    let text = nodes.find_map(|node| text_of(&node["text"])).unwrap_or_default();
+    Ok(format!("{name} {}", &blake3::hash(text.as_bytes()).to_hex()[..16]))
 }
 
 fn pyloom_message(node: Value, id: String, parent: SourceParent, responses: &Value) -> SourceMessage {

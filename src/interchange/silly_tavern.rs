@@ -3,7 +3,8 @@
 //! Messages have no ids. A message is identified by the one before it, its author and its time, so a branch file, which
 //! repeats the beginning of its main chat, becomes a branch of that chat's tree, and an edited message, which keeps its
 //! time, a version. Times of older chats have no seconds; there the text identifies the message, so an edit is a branch.
-//! Swipes are siblings; the conversation continues from the chosen one.
+//! Swipes are siblings; the conversation continues from the chosen one. `is_system` hides any message from the model; only
+//! those of the application are notes.
 
 use std::path::Path;
 
@@ -16,6 +17,26 @@ use super::{
     source_record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
 };
 use crate::types::Timestamp;
+
+/// Types of messages that the application writes.
+const SYSTEM_TYPES: &[&str] = &[
+    "help",
+    "welcome",
+    "welcome_prompt",
+    "group",
+    "empty",
+    "generic",
+    "comment",
+    "slash_commands",
+    "formatting",
+    "hotkeys",
+    "macros",
+    "assistant_note",
+    "bookmark_created",
+    "bookmark_back",
+];
+/// Author of messages of the application that have no type.
+const SYSTEM_NAME: &str = "SillyTavern System";
 
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), InterchangeError> {
     let mut has_begun = false;
@@ -64,12 +85,15 @@ fn read_message(
     if let Some(fields) = source.as_object_mut() {
         fields.retain(|name, _| !matches!(name.as_str(), "mes" | "swipes" | "swipe_info"));
     }
-    let role = match (source["is_user"].as_bool(), source["is_system"].as_bool()) {
-        (Some(true), _) => SourceRole::User,
-        (_, Some(true)) => SourceRole::Note,
+    let name = source["name"].as_str().unwrap_or("").to_owned();
+    let is_system = source["is_system"] == true;
+    let role = match source["extra"]["type"].as_str() {
+        _ if source["is_user"] == true => SourceRole::User,
+        Some(kind) if is_system && SYSTEM_TYPES.contains(&kind) => SourceRole::Note,
+        None if is_system && name == SYSTEM_NAME => SourceRole::Note,
         _ => SourceRole::Model,
     };
-    let name = source["name"].as_str().unwrap_or("").to_owned();
+    let is_hidden = is_system && role != SourceRole::Note;
     let dates: Vec<&Value> = infos.as_array().into_iter().flatten().map(|info| &info["send_date"]).collect();
     let swipe_count = swipes.as_array().map_or(0, Vec::len);
     let are_dated = swipe_count <= 1 || dates.len() >= swipe_count && dates.iter().all(|date| is_precise(date));
@@ -100,6 +124,7 @@ fn read_message(
             id,
             parent: parent.clone().into(),
             role,
+            is_hidden,
             model: model.map(|model| model_of(None, &model)),
             thoughts: text_of(&extra["reasoning"]).into_iter().collect(),
             bookmark: text_of(&extra["bookmark_link"]),

@@ -17,8 +17,8 @@ use crate::ops::Actor;
 /// Bytes with which an archive begins.
 pub const MAGIC: &[u8] = b"PK\x03\x04";
 
-/// Imports the files of conversations in a zip archive, whole or split, in the order of their names. `progress` receives the
-/// number of bytes read of each file. The result is that of all files together.
+/// Imports the files of conversations in a zip archive in the order of their names: `conversations.json`, whole or split, and
+/// JSON lines. `progress` receives the number of bytes read of each file. The result is that of all files together.
 ///
 /// # Errors
 /// If the archive cannot be read or has no conversations; also those of [`super::import`].
@@ -34,7 +34,8 @@ pub fn import_zip(
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(zip_error)?;
     let is_wanted = |entry: &String| {
         let file = entry.rsplit('/').next().unwrap_or(entry);
-        file.starts_with("conversations") && file.ends_with(".json")
+        let is_lines = file.ends_with(".jsonl") && !file.starts_with("._");
+        is_lines || file.starts_with("conversations") && file.ends_with(".json")
     };
     let mut entries: Vec<String> =
         archive.file_names().filter_map(|name| Some(name.ok()?.into_owned())).filter(is_wanted).collect();
@@ -56,7 +57,9 @@ pub fn import_zip(
     }
     let Some(mut all) = all else {
         let first = unread.into_iter().next();
-        return Err(InterchangeError::Format(first.unwrap_or_else(|| format!("{name} has no conversations.json"))));
+        return Err(InterchangeError::Format(
+            first.unwrap_or_else(|| format!("{name} has no conversations.json and no .jsonl file")),
+        ));
     };
     let room = MAX_PROBLEMS.saturating_sub(all.problems.len()).min(unread.len());
     all.more_problems += (unread.len() - room) as u64;

@@ -16,11 +16,11 @@ use loomtree::{
 };
 use serde_json::json;
 
-fn import_text(actor: &Actor, format: Format, text: &str) -> Imported {
+pub(crate) fn import_text(actor: &Actor, format: Format, text: &str) -> Imported {
     interchange::import(actor, Some(format), "made", &mut text.as_bytes(), &mut |_| {}).unwrap()
 }
 
-fn lines(values: &[serde_json::Value]) -> String {
+pub(crate) fn lines(values: &[serde_json::Value]) -> String {
     values.iter().map(|value| format!("{value}\n")).collect()
 }
 

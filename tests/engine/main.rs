@@ -19,6 +19,8 @@ mod experiments;
 mod export_formats;
 mod generate;
 mod import_cases;
+mod import_entries;
+mod import_files;
 mod import_formats;
 mod import_programs;
 mod instructions;

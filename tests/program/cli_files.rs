@@ -275,6 +275,31 @@ fn a_folder_of_foreign_conversations_is_imported() {
     home.fails(2, &["import", "--from", "bird", path]);
 }
 
+/// A subagent ends before its session, so its file is the older one. An undo may spell the path of a file differently.
+#[test]
+fn a_subagent_of_a_folder_is_linked_from_its_session() {
+    let home = Home::new();
+    let folder = home.file("rollouts");
+    fs::create_dir_all(&folder).unwrap();
+    let said = r#"{"timestamp":"2026-06-01T10:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Look."}]}}"#;
+    let begin = |payload: &str| {
+        format!("{{\"timestamp\":\"2026-06-01T10:00:00Z\",\"type\":\"session_meta\",\"payload\":{payload}}}\n{said}\n")
+    };
+    let side = r#"{"id":"side","source":{"subagent":{"thread_spawn":{"parent_thread_id":"main"}}}}"#;
+    for (name, payload) in
+        [("rollout-2026-06-01T10-00-05-b.jsonl", side), ("rollout-2026-06-01T10-00-00-a.jsonl", r#"{"id":"main"}"#)]
+    {
+        fs::write(folder.join(name), begin(payload)).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    home.ok(&["import", "rollouts"]);
+    assert!(home.ok(&["export", "--all"]).contains("side conversation"));
+
+    fs::write(home.file("tree.json"), r#"{"root":{"text":"A tree.","children":[]}}"#).unwrap();
+    home.ok(&["import", "tree.json"]);
+    assert!(home.ok(&["import", "--undo", "./rollouts/../tree.json"]).contains("1 tree archived"));
+}
+
 #[test]
 fn a_tree_is_exported_for_other_programs() {
     let home = Home::new();

@@ -77,7 +77,9 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     }
     let mut total = (0_u64, Imported::default());
     let (mut damaged, mut failed) = (0, None);
-    for path in &args.paths {
+    let mut paths: Vec<&PathBuf> = args.paths.iter().collect();
+    paths.sort_by_key(|path| is_of_subagent(path));
+    for path in paths {
         let (files, is_folder) = match files_of(path) {
             Ok(files) => (files, path.is_dir()),
             Err(error) => {
@@ -180,10 +182,17 @@ pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
     if path.is_dir() && !interchange::is_source_folder(path) { files_below(path) } else { Ok(vec![path.to_owned()]) }
 }
 
-/// Lists the files below a folder, and the folders that are imported as a whole. A subagent, whose file lies deeper, follows
-/// its session; otherwise the least recently changed is first, so that a session that continues another one follows it.
+/// True for the file of a subagent, as Claude Code names it.
+fn is_of_subagent(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"))
+}
+
+/// Lists the files below a folder, and the folders that are imported as a whole. A subagent, whose file lies deeper or is
+/// named as one, follows its session. A rollout of Codex has its time of start in its name; of other files the least recently
+/// changed is first, so that a session that continues another one follows it.
 pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    fn walk(folder: &Path, depth: usize, files: &mut Vec<(usize, SystemTime, PathBuf)>) -> io::Result<()> {
+    type Place = (usize, bool, Option<String>, SystemTime);
+    fn walk(folder: &Path, depth: usize, files: &mut Vec<(Place, PathBuf)>) -> io::Result<()> {
         // What vanishes meanwhile or may not be read leaves the other files.
         let entries = match folder.read_dir() {
             Err(error) if depth > 0 && is_unreadable(&error) => return Ok(()),
@@ -198,7 +207,8 @@ pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
                     Err(error) if is_unreadable(&error) => continue,
                     metadata => metadata?.modified().unwrap_or(SystemTime::UNIX_EPOCH),
                 };
-                files.push((depth, changed, path));
+                let rollout = entry.file_name().into_string().ok().filter(|name| name.starts_with("rollout-"));
+                files.push(((depth, is_of_subagent(&path), rollout, changed), path));
             } else if kind.is_dir() && depth < MAX_FOLDER_DEPTH {
                 walk(&path, depth + 1, files)?;
             }
@@ -208,7 +218,7 @@ pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     walk(folder, 0, &mut files).map_err(|e| CliError::io(format!("reading {}", folder.display()), e))?;
     files.sort();
-    Ok(files.into_iter().map(|(_, _, path)| path).collect())
+    Ok(files.into_iter().map(|(_, path)| path).collect())
 }
 
 fn is_unreadable(error: &io::Error) -> bool {

@@ -22,3 +22,4 @@ pub use self::{
     export_report::ExportReport,
     leaves::LeafChoice,
 };
+pub(super) use self::tree_export::each_tree_node;

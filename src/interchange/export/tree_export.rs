@@ -27,7 +27,28 @@ pub(super) struct TreeExport<'a> {
 type EachItem<'e, 'a, T> = dyn FnMut(&mut TreeExport<'a>, T) -> Result<(), InterchangeError> + 'e;
 
 /// Nodes that one query of a tree reads.
-const PAGE_NODES: u32 = 1_000;
+const PAGE_NODES: u16 = 1_000;
+
+/// Calls `each` with every node of a tree, in insertion order. A query passes by the nodes of other trees one by one, so the
+/// first begins at the root, and none follows a page that is not full.
+pub(in crate::interchange) fn each_tree_node(
+    snapshot: &dyn Snapshot,
+    tree: TreeId,
+    root: Option<NodeId>,
+    each: &mut dyn FnMut(Node) -> Result<(), InterchangeError>,
+) -> Result<(), InterchangeError> {
+    let root = root.map(|root| snapshot.node(root)).transpose()?.flatten();
+    let mut after = root.map_or(0, |root| root.seq.saturating_sub(1));
+    loop {
+        let page = snapshot.nodes_after(tree, after, PAGE_NODES.into())?;
+        let is_last = page.len() < usize::from(PAGE_NODES);
+        after = page.last().map_or(after, |last| last.seq);
+        page.into_iter().try_for_each(&mut *each)?;
+        if is_last {
+            return Ok(());
+        }
+    }
+}
 
 impl<'a> TreeExport<'a> {
     pub(super) fn new(
@@ -93,15 +114,8 @@ impl<'a> TreeExport<'a> {
 
     /// Calls `each` with every node of the tree, in insertion order.
     pub(super) fn each_node(&mut self, each: &mut EachItem<'_, 'a, Node>) -> Result<(), InterchangeError> {
-        let mut after = 0;
-        loop {
-            let page = self.snapshot.nodes_after(self.tree.id, after, PAGE_NODES)?;
-            let Some(last) = page.last() else { return Ok(()) };
-            after = last.seq;
-            for node in page {
-                each(self, node)?;
-            }
-        }
+        let (snapshot, tree) = (self.snapshot, self.tree.id);
+        each_tree_node(snapshot, tree, self.tree.root, &mut |node| each(self, node))
     }
 
     /// Calls `each` with the path to every chosen node.

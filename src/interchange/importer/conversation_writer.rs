@@ -21,7 +21,7 @@ use crate::{
     },
     ops::{Actor, Loom},
     store::{Mutation, Snapshot},
-    types::{SessionPatch, TreePatch, first_words},
+    types::{SessionPatch, Tree, TreePatch, first_words},
 };
 
 /// Conversations whose state is in memory. Files may interleave some.
@@ -101,12 +101,17 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// Sets the title of the current conversation. A conversation of an earlier import keeps its title.
+    /// Sets the title of the current conversation. A conversation of an earlier import keeps its title, unless that is the
+    /// first words of its first message.
     pub(in crate::interchange) fn title(&mut self, place: SourcePlace, title: &str) -> Result<(), InterchangeError> {
-        let Some(open) = self.open.last_mut().filter(|open| open.is_fresh && !title.trim().is_empty()) else {
+        let Some(open) = self.open.last_mut().filter(|_| !title.trim().is_empty()) else {
             return Ok(());
         };
         let title = first_words(title, MAX_TITLE_CHARS);
+        if !open.is_fresh {
+            open.later_title = Some((place, title));
+            return Ok(());
+        }
         open.is_titled = true;
         if let (Some(tree), Some(_)) = (open.tree, open.root) {
             let patch = TreePatch { title: Some(Some(title.clone())), ..TreePatch::default() };
@@ -186,6 +191,14 @@ impl<'a> Importer<'a> {
         let Some(tree) = open.tree else { return Ok(()) };
         if self.trees.insert(tree) {
             self.batch.done.trees.push(tree);
+        }
+        if let Some((place, title)) = open.later_title.take() {
+            let is_automatic = |stored: &Tree| !stored.titled || Some(&stored.title) == open.opening.as_ref();
+            let stored = self.reader()?.tree(tree)?;
+            if stored.is_some_and(|stored| stored.title != title && is_automatic(&stored)) {
+                let patch = TreePatch { title: Some(Some(title)), ..TreePatch::default() };
+                self.push(place, Mutation::UpdateTree { tree, patch })?;
+            }
         }
         let Some(session) = open.session else { return Ok(()) };
         let wanted = match &open.position {

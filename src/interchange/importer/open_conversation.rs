@@ -27,6 +27,8 @@ pub(super) struct OpenConversation {
     pub(super) held: Vec<(SourcePlace, SourceMessage)>,
     /// First words of the first user message, the title of a conversation without one.
     pub(super) opening: Option<String>,
+    /// Title that a conversation of an earlier import has now.
+    pub(super) later_title: Option<(SourcePlace, String)>,
     /// Parent for a message that follows the previous one.
     pub(super) last: Option<NodeId>,
     /// The newest message that continues the conversation.
@@ -56,6 +58,7 @@ impl OpenConversation {
             model: None,
             held: Vec::new(),
             opening: None,
+            later_title: None,
             last: None,
             newest: None,
             position: None,

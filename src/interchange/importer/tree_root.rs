@@ -12,7 +12,7 @@ use crate::{
         source_record::{SourceConversation, SourcePlace},
     },
     store::Mutation,
-    types::{AuthorType, Link, LinkTarget, Mode, NewNode, NewTree, Parent},
+    types::{AuthorType, Link, LinkTarget, Mode, NewNode, NewTree, Node, Parent},
 };
 
 impl Importer<'_> {
@@ -60,8 +60,8 @@ impl Importer<'_> {
         };
         self.push(place, Mutation::Append(Box::new(node)))?;
         self.push(place, Mutation::SetExcluded { node: root, excluded: true })?;
-        if let Some((conversation, message)) = &source.parent {
-            self.link_to_parent(place, tree, conversation, message.as_deref(), open)?;
+        if let Some(parent) = self.parent_place(source)? {
+            self.push_link(place, parent.node, tree)?;
         }
         self.remember(&root_source, root_place);
         (open.tree, open.root) = (Some(tree), Some(root));
@@ -69,28 +69,68 @@ impl Importer<'_> {
         Ok(root)
     }
 
-    /// Links the message that began a side conversation to its tree.
-    fn link_to_parent(
+    /// Links side conversations whose trees precede those of their parents: the parent follows in the file, or was imported
+    /// later. The import calls it after the last message.
+    pub(in crate::interchange) fn link_earlier_trees(&mut self) -> Result<(), InterchangeError> {
+        if self.is_dry_run || self.open.iter().all(|open| open.source.parent.is_none()) {
+            return Ok(());
+        }
+        for _ in 0..self.open.len() {
+            self.open.rotate_left(1);
+            self.write_held()?;
+        }
+        let sides: Vec<(TreeId, SourceConversation)> =
+            self.open.iter().filter_map(|open| Some((open.tree?, open.source.clone()))).collect();
+        self.batch.flush()?;
+        self.reader = None;
+        for (tree, source) in sides {
+            let Some(parent) = self.parent_place(&source)? else { continue };
+            let reader = self.reader()?;
+            let root_seq = |tree: TreeId| -> Result<Option<u64>, InterchangeError> {
+                let root = reader.tree(tree)?.and_then(|tree| tree.root);
+                Ok(root.map(|root| reader.node(root)).transpose()?.flatten().map(|root| root.seq))
+            };
+            let is_linked = reader.links(parent.node)?.iter().any(|link| link.target == LinkTarget::Tree(tree));
+            if root_seq(parent.tree)? > root_seq(tree)? && !is_linked {
+                self.push_link(SourcePlace::Whole, parent.node, tree)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the message of an earlier import that has an id in a conversation; `None` as the message: its root.
+    pub(in crate::interchange) fn stored_message(
         &mut self,
-        place: SourcePlace,
-        tree: TreeId,
         conversation: &str,
         message: Option<&str>,
-        open: &OpenConversation,
-    ) -> Result<(), InterchangeError> {
-        let parent = SourceConversation { id: conversation.to_owned(), ..open.source.clone() };
-        let mut found = None;
-        for id in message.into_iter().chain([ROOT_KEY]) {
+    ) -> Result<Option<Node>, InterchangeError> {
+        let source = format!("{}:{conversation}:{}", self.format, message.unwrap_or(ROOT_KEY));
+        let reader = self.reader()?;
+        Ok(reader.source(&source)?.map(|id| reader.node(id)).transpose()?.flatten())
+    }
+
+    /// Returns the place of the message that began a side conversation, or else of its conversation's root. `None` for
+    /// another conversation.
+    fn parent_place(&mut self, side: &SourceConversation) -> Result<Option<MessagePlace>, InterchangeError> {
+        let Some((conversation, message)) = &side.parent else { return Ok(None) };
+        let parent = SourceConversation { id: conversation.clone(), ..side.clone() };
+        for id in message.as_deref().into_iter().chain([ROOT_KEY]) {
             let source = self.source(&parent, id);
-            found = match found.or_else(|| self.known_place(&source)) {
+            let found = match self.known_place(&source) {
                 None => self.stored_place(&source)?,
-                found => found,
+                known => known,
             };
+            if found.is_some() {
+                return Ok(found);
+            }
         }
-        let Some(found) = found else { return Ok(()) };
+        Ok(None)
+    }
+
+    fn push_link(&mut self, place: SourcePlace, from: NodeId, tree: TreeId) -> Result<(), InterchangeError> {
         let link = Link {
             id: self.loom().link_id(),
-            source: found.node,
+            source: from,
             target: LinkTarget::Tree(tree),
             note: Some("side conversation".to_owned()),
             author: self.actor.agent(),

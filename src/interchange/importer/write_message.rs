@@ -109,7 +109,8 @@ impl Importer<'_> {
         }
         let held = std::mem::take(&mut open.held);
         let first = held.iter().map(|(_, message)| message).find(|message| message.is_prompt());
-        open.opening = first.map(|message| first_words(&message.text, MAX_TITLE_CHARS));
+        let first = first.map(|message| first_words(&message.text, MAX_TITLE_CHARS));
+        open.opening = open.opening.take().or(first);
         for (place, message) in held {
             self.write(place, message)?;
         }
@@ -133,6 +134,9 @@ impl Importer<'_> {
         let id = if message.id == ROOT_KEY { format!("{} ", message.id) } else { message.id.clone() };
         let source = self.source(&open.source, &id);
         open.last_at = message.at.max(open.last_at);
+        if open.opening.is_none() && message.is_prompt() {
+            open.opening = Some(first_words(&message.text, MAX_TITLE_CHARS));
+        }
         let key = key_of(&source);
         let known = self.find_key(key, &source, open)?;
         let mut shown = None;

@@ -13,14 +13,11 @@ use super::records::{
 };
 use crate::{
     id::{SessionId, TreeId},
-    interchange::InterchangeError,
+    interchange::{InterchangeError, export::each_tree_node},
     ops::OpsError,
     store::{SessionFilter, Snapshot},
     types::{AuthorType, NewAgent, Node, Session, SessionPatch},
 };
-
-/// Nodes per read.
-const PAGE_NODES: u32 = 512;
 
 /// Counts of an export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -70,13 +67,11 @@ pub fn export_trees(
     for tree in trees {
         let filter = SessionFilter { tree: Some(*tree), delegated: true, ..SessionFilter::default() };
         present.extend(snapshot.sessions(&filter)?.iter().map(|session| session.agent));
-        let mut after = 0;
-        loop {
-            let page = snapshot.nodes_after(*tree, after, PAGE_NODES)?;
-            let Some(last) = page.last() else { break };
-            after = last.seq;
-            present.extend(page.iter().map(|node| node.author));
-        }
+        let root = snapshot.tree(*tree)?.and_then(|tree| tree.root);
+        each_tree_node(snapshot, *tree, root, &mut |node| {
+            present.insert(node.author);
+            Ok(())
+        })?;
     }
     let mut writer = JsonlWriter { out, done: Exported::default() };
     writer.line(&JsonlRecord::Loomtree { version: VERSION })?;
@@ -144,30 +139,22 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
         }))?;
     }
     let exported: HashSet<SessionId> = sessions.iter().map(|session| session.id).collect();
-    let mut after = 0;
-    loop {
-        let page = snapshot.nodes_after(id, after, PAGE_NODES)?;
-        let Some(last) = page.last() else { break };
-        after = last.seq;
-        for node in page {
-            writer.done.nodes += 1;
-            let mut line = node_line(snapshot, node)?;
-            // A session that moved to another tree is exported with that tree.
-            if line.session_id.is_some_and(|id| !exported.contains(&id)) {
-                (line.session_id, line.turn) = (None, None);
-            }
-            writer.line(&JsonlRecord::Node(Box::new(line)))?;
+    let mut linked = Vec::new();
+    each_tree_node(snapshot, id, tree.root, &mut |node| {
+        writer.done.nodes += 1;
+        if node.state.links > 0 {
+            linked.push(node.id);
         }
-    }
-    let mut after = 0;
-    loop {
-        let page = snapshot.nodes_after(id, after, PAGE_NODES)?;
-        let Some(last) = page.last() else { break };
-        after = last.seq;
-        for node in page.iter().filter(|n| n.state.links > 0) {
-            for link in snapshot.links(node.id)?.into_iter().filter(|l| l.source == node.id) {
-                writer.line(&JsonlRecord::Link(link))?;
-            }
+        let mut line = node_line(snapshot, node)?;
+        // A session that moved to another tree is exported with that tree.
+        if line.session_id.is_some_and(|id| !exported.contains(&id)) {
+            (line.session_id, line.turn) = (None, None);
+        }
+        writer.line(&JsonlRecord::Node(Box::new(line)))
+    })?;
+    for node in linked {
+        for link in snapshot.links(node)?.into_iter().filter(|link| link.source == node) {
+            writer.line(&JsonlRecord::Link(link))?;
         }
     }
     for session in &sessions {

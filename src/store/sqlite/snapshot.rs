@@ -69,6 +69,14 @@ impl<'p> SqliteSnapshot<'p> {
         UlidCache::new(&self.conn).finish(rows)
     }
 
+    /// True if a tree has so few of the file's nodes that an index finds them faster than a scan of all.
+    fn is_small(&self, tree: TreeId) -> Result<bool> {
+        let nodes = trees::get(&self.conn, tree)?.map(|tree| tree.counts.nodes);
+        let all: u64 =
+            self.conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM nodes")?.query_row([], |r| r.get(0))?;
+        Ok(nodes.is_some_and(|nodes| nodes * 10 < all))
+    }
+
     pub(super) fn tree_row(&self, id: Option<TreeId>) -> Result<Option<i64>> {
         id.map(|id| trees::row(&self.conn, id)).transpose()
     }
@@ -179,8 +187,10 @@ impl NodeReader for SqliteSnapshot<'_> {
 
     fn nodes_after(&self, tree: TreeId, after: u64, most: u32) -> Result<Vec<Node>> {
         let row = trees::row(&self.conn, tree)?;
+        // The nodes of a small tree are found by index, and then sorted; those of a large one by a scan from `after`.
+        let of_tree = if self.is_small(tree)? { "n.tree" } else { "+n.tree" };
         self.nodes(
-            &format!("SELECT {NODE} {FROM} WHERE +n.tree = ?1 AND n.seq > ?2 AND {UNSTAGED} ORDER BY n.seq LIMIT ?3"),
+            &format!("SELECT {NODE} {FROM} WHERE {of_tree} = ?1 AND n.seq > ?2 AND {UNSTAGED} ORDER BY n.seq LIMIT ?3"),
             params![row, after, limit(most)],
         )
     }
@@ -223,11 +233,7 @@ impl NodeReader for SqliteSnapshot<'_> {
         let tree = self.tree_row(filter.tree)?;
         let session = filter.session.map(|id| sessions::row(&self.conn, id)).transpose()?;
         let agent = filter.agent.map(|id| agents::row(&self.conn, id)).transpose()?;
-        // A tree with few of the file's nodes is read by index; see there.
-        let nodes = filter.tree.map(|id| trees::get(&self.conn, id)).transpose()?.flatten().map(|t| t.counts.nodes);
-        let all: u64 =
-            self.conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM nodes")?.query_row([], |r| r.get(0))?;
-        let small = nodes.is_some_and(|nodes| nodes * 10 < all);
+        let small = filter.tree.map(|id| self.is_small(id)).transpose()?.unwrap_or(false);
         provenance::each(&self.conn, [tree, session, agent], small, each)
     }
 
