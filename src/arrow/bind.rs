@@ -61,6 +61,7 @@ pub(super) fn bind(tool: Tool, mut binder: Binder<'_, '_>) -> Bound {
     if !matches!(tool, Tool::Continue | Tool::Recall) {
         binder.arguments.take(|arg| arg.kind == ArgKind::Number(1) && arg.key.is_none() && made(arg));
     }
+    binder.labels_of_options();
     let empty = binder.arguments.items.iter().find(|arg| arg.text.start == arg.text.end).map(|arg| arg.text);
     let command = binder.command(tool)?;
     binder.nothing_left()?;

@@ -18,6 +18,7 @@ mod raw_content;
 mod rejections;
 mod repetition;
 mod request;
+mod statements;
 mod verb_final;
 mod wishes;
 

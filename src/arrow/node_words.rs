@@ -43,13 +43,13 @@ fn is_beside(line: &str, term: &AnnotatedToken) -> bool {
 
 /// True if the noun `bookmark` at `at` names the node that has the label behind it.
 fn names_bookmark(terms: &[AnnotatedToken], at: usize) -> bool {
-    let [.., before, article] = &terms[..at] else { return false };
-    let leads = matches!(before.entry.prep, Some(Prep::To | Prep::From | Prep::At | Prep::Of | Prep::On | Prep::Under));
-    let looks =
-        at > 1 && matches!(before.entry.base(), Some(Verb::See | Verb::Pin | Verb::Annotate | Verb::Copy | Verb::Move));
-    article.entry.func == Some(FunctionWord::Det)
-        && (leads || looks)
-        && terms.get(at + 1).is_some_and(AnnotatedToken::is_text)
+    let is_small = |term: &&AnnotatedToken| matches!(term.entry.func, Some(FunctionWord::Det | FunctionWord::Pad));
+    let Some(before) = terms[..at].iter().rev().find(|term| !is_small(term)) else { return false };
+    let leads = matches!(before.entry.prep, Some(Prep::To | Prep::From | Prep::At | Prep::Of | Prep::On | Prep::Under))
+        || matches!(before.kind, TokenKind::OptionName(OptionName::From | OptionName::Branch | OptionName::Node));
+    let looks = matches!(before.entry.base(), Some(Verb::See | Verb::Pin | Verb::Annotate | Verb::Copy | Verb::Move));
+    let compares = matches!(before.entry.verb, Some((Verb::Compare, _)));
+    (leads || looks || compares) && terms.get(at + 1).is_some_and(AnnotatedToken::is_text)
 }
 
 /// The reference that begins at `at`: its kind, the text of its value, and the index behind its end.

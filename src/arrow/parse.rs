@@ -12,6 +12,7 @@ mod deferrals;
 mod error;
 mod leading_statement;
 mod line_signs;
+mod node_arguments;
 mod penalties;
 mod reservations;
 mod target;
@@ -25,19 +26,20 @@ use self::{
     collect_args::collect_args,
     decoration::without_decoration,
     error::{bind_error, lex_error, not_a_request, other_node_error, refuse},
+    node_arguments::{moves_place, names_two, promote_bare_ids},
     penalties::{incomplete_tail, penalties},
     tool_call::tool_call,
     trailing_statement::TrailingStatement,
 };
 use super::{
-    Command, Relative,
-    annotate_tokens::{self, AnnotatedToken, TokenKind},
-    args::{self, Arguments},
+    Command,
+    annotate_tokens::{self, AnnotatedToken},
+    args::Arguments,
     bind::{self, BindError, Binder},
     classify::{self, Candidate},
     intent::{self, Intent, Utterance},
     json_call, lex,
-    lexicon::{self, Noun, Prep, Verb},
+    lexicon::{self, Verb},
     node_words, suggest,
 };
 use crate::tools::{MAX_CONTENT_BYTES, SideEffect, Tool};
@@ -195,9 +197,25 @@ fn without_statement(line: &str, lexed: &lex::Lexed, statement: TrailingStatemen
         Tool::Undo | Tool::Redo => false,
         Tool::Write | Tool::Stash if statement.is_source => true,
         _ if statement.is_source => false,
+        _ if statement.is_apart && !hides(tool) => true,
         _ => statement.fits_change || tool.spec().side_effect == SideEffect::ReadOnly,
     };
     (has_verb && is_whole && fits).then_some((parsed, before))
+}
+
+/// True for an operation that hides, moves or takes something away.
+const fn hides(tool: Tool) -> bool {
+    matches!(
+        tool,
+        Tool::Prune
+            | Tool::Move
+            | Tool::Exclude
+            | Tool::Drop
+            | Tool::Unlink
+            | Tool::Unbookmark
+            | Tool::Delegate
+            | Tool::Todo
+    )
 }
 
 /// Parses the terms of `trace`; `reserved` is the word of a reservation in them.
@@ -311,102 +329,6 @@ fn thought(line: &str) -> (&str, Option<&str>) {
         Some("") => (first, Some("")),
         Some(thought) if thought.ends_with('\n') => (first, Some(&thought[..thought.len() - 1])),
         _ => (line, None),
-    }
-}
-
-/// `move rage to fade`: what is moved and where to, though one of them has no digit and so did not count as an id.
-fn names_two(line: &str, arguments: &Arguments<'_>, candidate: &Candidate) -> bool {
-    let node = |arg: &args::Arg| {
-        arg.kind == args::ArgKind::Id
-            || arg.kind == args::ArgKind::Name && annotate_tokens::could_be_id(arg.text.of(line))
-    };
-    match arguments.items.as_slice() {
-        [what, to] => {
-            what.at == candidate.verb + 1 && matches!(to.prep, Some(Prep::To | Prep::Under)) && node(what) && node(to)
-        }
-        _ => false,
-    }
-}
-
-/// `move a7x2 under the root`: two nodes, one of them a place.
-fn moves_place(line: &str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> bool {
-    let mut trial = Candidate { tool: Tool::Move, ..*candidate };
-    let mut terms = terms.to_vec();
-    let mut arguments = collect_args(line, &terms, intent, &trial);
-    let promoted = node_words::promote_places(line, &mut terms, intent, &mut arguments, &mut trial);
-    let node = |arg: &&args::Arg| match arg.kind {
-        // `move back to a7x2` goes there.
-        args::ArgKind::Place(place) => place != Relative::Back || arg.prep == Some(Prep::To),
-        kind => matches!(
-            kind,
-            args::ArgKind::Id | args::ArgKind::BookmarkLabel { .. } | args::ArgKind::AgentPosition { .. }
-        ),
-    };
-    promoted.is_ok() && arguments.items.iter().filter(node).count() == 2
-}
-
-/// Takes words that could be ids without digits for ids, where the operation wants a node and a node stands.
-///
-/// One id in ten has no digit. Short ones look like words, so these count only beside another argument.
-fn promote_bare_ids(
-    line: &str,
-    terms: &[AnnotatedToken],
-    arguments: &mut Arguments<'_>,
-    candidate: &Candidate,
-    said: &str,
-) {
-    let wanted = match candidate.tool {
-        tool if node_words::takes_two(tool) => 2,
-        tool => usize::from(tool.acts_on_nodes()),
-    };
-    let is_id =
-        |arg: &args::Arg| matches!(arg.kind, args::ArgKind::Id | args::ArgKind::IdRange { .. } | args::ArgKind::File);
-    let found = arguments.items.iter().filter(|arg| is_id(arg)).count();
-    let beside = arguments.items.iter().any(|arg| arg.kind != args::ArgKind::Name);
-    // `view fade`: an operation's own name and nothing else.
-    // `link fade to rage`: its name and the two that it wants.
-    let outright = candidate.verb <= 1 && arguments.items.len() == wanted.max(1) && said == candidate.tool.name();
-    let lists =
-        |terms: &[AnnotatedToken], at: usize| matches!(terms[at].kind, TokenKind::Mark(',' | '+' | '/' | '&' | '|'));
-    let mut missing = wanted.max(found) - found;
-    // Where the last id stands: another one may follow it.
-    let mut last = None;
-    for arg in &mut arguments.items {
-        let text = arg.text.of(line);
-        let before = arg.at.checked_sub(1).and_then(|at| terms.get(at));
-        let stands = arg.at == candidate.verb + 1
-            || before.is_some_and(|term| matches!(term.entry.noun, Some(Noun::Node | Noun::Branch)))
-            || wanted == 2
-                && last.is_some_and(|last| last + 1 == arg.at || last + 2 == arg.at && lists(terms, last + 1))
-            || before.is_some_and(|term| term.entry.prep.is_some() || term.entry.func.is_none())
-                && matches!(
-                    arg.prep,
-                    Some(
-                        Prep::From
-                            | Prep::To
-                            | Prep::Into
-                            | Prep::Under
-                            | Prep::On
-                            | Prep::Of
-                            | Prep::At
-                            | Prep::Against
-                    )
-                )
-            || wanted == 2 && matches!(arg.prep, Some(Prep::With | Prep::Between));
-        if missing > 0
-            && arg.kind == args::ArgKind::Name
-            && arg.key.is_none()
-            && stands
-            && !(candidate.tool == Tool::Switch && candidate.features.names_place())
-            && annotate_tokens::could_be_id(text)
-            && (beside || text.len() > 5 || outright)
-        {
-            arg.kind = args::ArgKind::Id;
-            missing -= 1;
-        }
-        if is_id(arg) {
-            last = Some(arg.at);
-        }
     }
 }
 

@@ -49,9 +49,15 @@ const OTHER_NAMES: [(&[&str], &[&str]); 7] = [
 /// arguments of the program.
 fn suggest(mut error: clap::Error, command: &clap::Command, words: &[String]) -> clap::Error {
     if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) {
-        let names = similar_commands(given, command_of(command, words, Some(given)));
+        let parent = command_of(command, words, Some(given));
+        let is_left_out =
+            GROUPS.iter().any(|(_, names)| names.contains(&given.as_str())) && parent.get_name() == "loom";
+        let names = if is_left_out { Vec::new() } else { similar_commands(given, parent) };
+        let tip = format!("this program was built without the feature of `loom {given}`");
         error.remove(ContextKind::SuggestedSubcommand);
-        if !names.is_empty() {
+        if is_left_out {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        } else if !names.is_empty() {
             error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
         }
     }
@@ -105,8 +111,9 @@ fn template(command: &clap::Command) -> String {
     let mut text = format!("{{before-help}}{{about-with-newline}}\n{header}Usage:{header:#} {{usage}}\n");
     for (group, names) in GROUPS {
         let _ = writeln!(text, "\n{header}{group}:{header:#}");
-        for name in names {
-            let about = command.find_subcommand(name).and_then(clap::Command::get_about).cloned().unwrap_or_default();
+        // A command whose feature is left out is no command of this program.
+        for (name, found) in names.iter().filter_map(|name| Some((name, command.find_subcommand(name)?))) {
+            let about = found.get_about().cloned().unwrap_or_default();
             let _ = writeln!(text, "  {literal}{name:<11}{literal:#}  {about}");
         }
     }
@@ -139,6 +146,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_command_that_was_left_out_is_named_as_such() {
+        let mut command = clap::Command::new("loom").subcommand(clap::Command::new("say").about("Appends a node"));
+        command.build();
+        assert!(!template(&command).contains("serve"));
+        let error = command.try_get_matches_from_mut(["loom", "serve"]).unwrap_err();
+        let shown = suggest(error, &command, &["serve".to_owned()]).to_string();
+        assert!(shown.contains("without the feature of `loom serve`") && !shown.contains("similar"), "{shown}");
+    }
+
+    #[cfg(all(feature = "tui", feature = "serve", feature = "mcp"))]
     #[test]
     fn each_command_is_in_exactly_one_group() {
         let command = command();

@@ -3,7 +3,7 @@
 use super::{BindError, Binder, Bound, is_node};
 use crate::arrow::{
     Command, LinkEnd, NodeRef,
-    args::Arg,
+    args::{Arg, ArgKind},
     lexicon::{Prep, Verb},
     option_name::OptionName,
 };
@@ -29,6 +29,12 @@ impl Binder<'_, '_> {
                     || arg.arrow
                     || matches!(arg.prep, Some(Prep::To | Prep::With | Prep::Into))
             };
+            // `link a7x2 to "the opening"`: a bookmark's label.
+            let labels_end = |arg: &Arg| matches!(arg.kind, ArgKind::Text { .. }) && arg.key.is_none() && onto(arg);
+            let ends = self.arguments.items.iter().filter(|arg| is_node(arg)).count();
+            if let Some(arg) = self.arguments.items.iter_mut().find(|arg| ends == 1 && labels_end(arg)) {
+                arg.kind = ArgKind::BookmarkLabel { escapes: matches!(arg.kind, ArgKind::Text { escapes: true }) };
+            }
             let (node, to) =
                 self.two(onto).ok_or(BindError::Missing("what it is linked to: an id, doc:\"…\" or tree:\"…\""))?;
             (node.filter(|node| !node.is_here()), LinkEnd { node: Some(to), ..LinkEnd::default() })

@@ -19,8 +19,15 @@ const DERIVED_LABEL_CHARS: usize = 40;
 impl Binder<'_, '_> {
     pub(super) fn pin(&mut self) -> Bound {
         let section = self.section();
-        let doc = self.doc().or_else(|| self.text_where(|arg| arg.key.is_none()));
-        let node = if doc.is_none() { self.node() } else { None };
+        // `pin("a7x2")`
+        let quoted = self.arguments.items.iter().any(|arg| arg.key.is_none() && self.is_quoted_id(arg));
+        let doc = self.doc().or_else(|| if quoted { None } else { self.text_where(|arg| arg.key.is_none()) });
+        let is_id = |arg: &Arg| quoted && matches!(arg.kind, ArgKind::Text { .. });
+        let node = match self.arguments.take(is_id) {
+            Some(arg) => Some(self.node_ref(&arg)),
+            None if doc.is_none() => self.node(),
+            None => None,
+        };
         if doc.is_none() && section.is_some() {
             return Err(BindError::Missing("the document of that section"));
         }
@@ -32,10 +39,13 @@ impl Binder<'_, '_> {
         let ids = self.arguments.items.iter().filter(|arg| is_node(arg)).count();
         let summary = range || ids == 2;
         // `content-of:"key decision"`: a bookmark
-        let is_labelled = |arg: &Arg| {
-            let names_source = matches!(arg.key, Some(OptionName::ContentOf | OptionName::SummaryOf));
-            matches!(arg.kind, ArgKind::Text { .. }) && names_source
-        };
+        let is_labelled =
+            |arg: &Arg| matches!(arg.kind, ArgKind::Text { .. }) && arg.key == Some(OptionName::ContentOf);
+        let is_summarized =
+            |arg: &Arg| matches!(arg.kind, ArgKind::Text { .. }) && arg.key == Some(OptionName::SummaryOf);
+        if self.arguments.items.iter().any(is_summarized) {
+            return Err(BindError::Missing("summary-of:ID-ID, two ids"));
+        }
         let labelled = self.arguments.take(is_labelled).map(|arg| self.node_ref(&arg));
         let content = self.text_for(&[OptionName::Content]);
         let summary_of = if summary { self.span() } else { None };

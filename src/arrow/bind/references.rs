@@ -25,6 +25,30 @@ impl Binder<'_, '_> {
         }
     }
 
+    /// Takes a text behind the name of an option that names a node for a bookmark's label: `branch:"the opening"`.
+    pub(super) fn labels_of_options(&mut self) {
+        let tool = self.tool;
+        let names_node = |key: OptionName| match key {
+            OptionName::Branch | OptionName::Path | OptionName::Below | OptionName::Around => true,
+            OptionName::From => {
+                matches!(tool, Tool::View | Tool::Tree | Tool::Continue | Tool::Unlink | Tool::Copy | Tool::Move)
+            }
+            OptionName::To => matches!(tool, Tool::Copy | Tool::Move | Tool::Link | Tool::Switch),
+            OptionName::Node => tool.acts_on_nodes(),
+            _ => false,
+        };
+        let items = &mut self.arguments.items;
+        for at in 0..items.len() {
+            // `from:a7x2, "only dialogue"`
+            let is_first = items[..at].iter().all(|before| before.key != items[at].key);
+            if let ArgKind::Text { escapes } = items[at].kind
+                && items[at].key.is_some_and(|key| names_node(key) && is_first)
+            {
+                items[at].kind = ArgKind::BookmarkLabel { escapes };
+            }
+        }
+    }
+
     /// The first reference to a node; `None` for the position itself.
     pub(super) fn node(&mut self) -> Option<NodeRef> {
         self.node_or_place().filter(|node| !node.is_here())

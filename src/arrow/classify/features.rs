@@ -168,16 +168,15 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
             if let Some(noun) = term.entry.noun {
                 features |= Features::noun(noun);
                 let with = term.text.of(line).len() == "with-annotations".len();
-                if noun == Noun::Annotation && (with || ids > 0 && !possessed(terms, at)) {
+                let beside = features.names_place() && is_joined(terms, at) || ids > 0 && !possessed(terms, at);
+                if noun == Noun::Annotation && (with || beside) {
                     features |= Features::ANNOTATED;
                 }
                 let made = matches!(
                     noun,
                     Noun::Annotation | Noun::Bookmark | Noun::Link | Noun::Pin | Noun::Todo | Noun::Copy | Noun::Agent
                 );
-                let new =
-                    made && at.checked_sub(1).is_some_and(|b| matches!(terms[b].text.of(line), "a" | "an" | "new"));
-                if new {
+                if made && at > 0 && matches!(terms[at - 1].text.of(line), "a" | "an" | "new") {
                     features |= Features::NEW;
                 }
             }
@@ -220,6 +219,12 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
         features |= Features::IDS;
     }
     features
+}
+
+/// True if the noun at `at` is joined to what stands before it: `the root with its annotations`.
+fn is_joined(terms: &[AnnotatedToken], at: usize) -> bool {
+    let joint = terms[..at].iter().rev().find(|term| term.entry.func != Some(FunctionWord::Det));
+    joint.is_some_and(|term| term.entry.prep == Some(Prep::With) || term.entry.func == Some(FunctionWord::And))
 }
 
 /// `a7x2's annotations`.

@@ -167,7 +167,7 @@ pub(super) const RULES: &[Rule] = rules! {
         Read if Features::FILE;
         List if p(Prep::Through) => any LISTED, n(Noun::Annotation); View if p(Prep::Through), Features::ME, Features::ID;
         Undo if n(Noun::Change), p(Prep::Back);
-        Continue if p(Prep::On), Features::ID => any p(Prep::From), p(Prep::After);
+        Switch if p(Prep::To), p(Prep::On), p(Prep::From), Features::ID => but Features::NUMBER, Features::IDS; Continue if p(Prep::On), Features::ID => any p(Prep::From), p(Prep::After);
         Todo if p(Prep::On), n(Noun::Todo) => but Features::ID, Features::TEXT;
         Continue if p(Prep::On) => but Features::ID, p(Prep::To), p(Prep::Before), PLACE, n(Noun::Node);
         Search if n(Noun::Web);

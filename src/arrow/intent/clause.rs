@@ -8,15 +8,6 @@ use crate::arrow::{
 };
 use crate::tools::TABLE;
 
-/// Verbs of a purpose: `I want to know more`.
-const PURPOSES: &[&str] =
-    &["know", "test", "compare", "come", "save", "understand", "avoid", "remember", "verify", "learn"];
-/// Past forms that are no participles.
-pub(super) const PASTS: &[&str] = &[
-    "had", "wrote", "went", "came", "took", "gave", "saw", "did", "ran", "began", "broke", "fell", "knew", "spoke",
-    "chose",
-];
-
 /// Type of a clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clause {
@@ -119,46 +110,6 @@ impl IntentParser<'_> {
         Clause::Arguments(from)
     }
 
-    /// `I want to be sure of it`: true if the verb at `at` says what the request is for, and names none of its arguments.
-    fn names_purpose(&self, at: usize) -> bool {
-        let verb = self.text_at(at);
-        let tries =
-            verb == "try" && !matches!(self.terms.get(at + 1).map(|next| next.kind), Some(TokenKind::Number(_)));
-        let assures = verb == "be" && matches!(self.text_at(at + 1), "sure" | "certain" | "able");
-        // `…, I want to know first`
-        let open = |at: usize| {
-            matches!(self.func_at(at), Some(FunctionWord::If | FunctionWord::Doubt | FunctionWord::Or))
-                || matches!(self.text_at(at), "first" | "beforehand" | "before")
-        };
-        (tries || assures || PURPOSES.contains(&verb))
-            && self.text_at(at - 1) == "to"
-            && self.names_nothing(at)
-            && !(at..self.terms.len()).any(open)
-    }
-
-    /// `two scenes live in it`, `the second half deserves more`: true if the verb of a statement stands at `at`, behind the
-    /// subject that begins at `from`. A subject begins with an article or a number.
-    fn is_predicate(&self, from: usize, at: usize) -> bool {
-        let term = &self.terms[at];
-        let counted = matches!(self.terms[from].kind, TokenKind::Number(_));
-        if at < from + 2 || !(counted || self.func_at(from) == Some(FunctionWord::Det)) || !self.names_nothing(from) {
-            return false;
-        }
-        let pronoun = self.text_at(at - 1) == "one";
-        let text = self.text_at(at);
-        let remains = matches!(text, "stays" | "remains" | "wins" | "goes" | "holds" | "suffices");
-        let third = term.kind == TokenKind::Name && text.ends_with('s') && !text.ends_with("ss") && !remains;
-        let object =
-            matches!(self.func_at(at + 1), Some(FunctionWord::Det | FunctionWord::It | FunctionWord::Adjective));
-        // `two scenes live in it`
-        let plural = counted
-            && self.terms[at - 1].kind == TokenKind::Name
-            && self.text_at(at - 1).ends_with('s')
-            && term.kind == TokenKind::Name
-            && !self.ends(at + 1);
-        PASTS.contains(&text) || third && (pronoun || object) || plural
-    }
-
     /// A clause that narrows the request, or that judges what stands before it.
     fn judgement(&self, at: usize, from: usize, group: Verb, embedded: bool) -> Option<Clause> {
         let term = self.terms[from];
@@ -211,6 +162,12 @@ impl IntentParser<'_> {
     /// A clause that gives a reason, a condition or a result.
     fn reason(&self, at: usize, from: usize, group: Verb, embedded: bool) -> Option<Clause> {
         let term = self.terms[from];
+        // `draw the tree, to see where it grows`
+        let purpose = term.entry.prep == Some(Prep::To)
+            && matches!(self.verb_at(from + 1), Some((Verb::See | Verb::Check, Form::Base)));
+        if purpose && from == at && self.terms[at - 1].is(',') && self.has_no_argument(from) {
+            return Some(Clause::Statement);
+        }
         // `bookmark a7x2, it's "the hinge"`
         if term.entry.func == Some(FunctionWord::Clause)
             && group == Verb::Bookmark

@@ -1,6 +1,6 @@
 //! Reading of the start of a clause: request or not, after polite openings.
 
-use super::{ClauseRole, ClauseStart, IntentParser, Utterance, clause::PASTS, is_finite};
+use super::{ClauseRole, ClauseStart, IntentParser, Utterance, is_finite, statements::PASTS};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lexicon::{self, Form, FunctionWord, Noun, Prep, Verb},

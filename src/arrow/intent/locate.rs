@@ -155,7 +155,8 @@ impl IntentParser<'_> {
 
     /// The end of a direction without a verb, if a statement follows it.
     fn direction_end(&mut self) -> Option<usize> {
-        let leads = matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up | Prep::Down | Prep::Over));
+        let leads =
+            matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up | Prep::Down | Prep::Over | Prep::On));
         let to = (1..self.terms.len().min(3)).find(|at| self.terms[*at].entry.prep == Some(Prep::To));
         let mark = to
             .filter(|_| leads)
@@ -177,11 +178,12 @@ impl IntentParser<'_> {
         let has_subject = matches!(
             self.func_at(tail.start),
             Some(FunctionWord::Det | FunctionWord::Subject | FunctionWord::It | FunctionWord::Clause)
-        );
+        ) || self.is_word(tail.start, &["since", "because", "as"]);
+        let is_named = |term: &AnnotatedToken| term.is_concrete() && !matches!(term.kind, TokenKind::Number(_));
         let states = has_subject
             && tail.len() > 2
             && !tail.clone().any(opens)
-            && !self.terms[tail].iter().any(|term| term.is_concrete() || is_place(term));
+            && !self.terms[tail].iter().any(|term| is_named(term) || is_place(term));
         states.then_some(mark)
     }
 

@@ -90,7 +90,10 @@ impl IntentParser<'_> {
             && !phrases::embeds(group)
             && group != Verb::Think;
         // `list a7x2 links — or was it b3k9?`
-        let or_at = |at| self.func_at(at) == Some(FunctionWord::Or);
+        // `before I touch either`
+        let or_at = |at: usize| {
+            self.func_at(at) == Some(FunctionWord::Or) && !(self.text_at(at) == "either" && self.ends(at + 1))
+        };
         let or = or_at(at) || matches!(term.kind, TokenKind::Mark('—' | '–' | '?')) && or_at(at + 1);
         let vague = matches!(self.text_at(at + 1), "so" | "less" | "fewer" | "more");
         if or && !vague && c.zone != ClauseRole::Tail {

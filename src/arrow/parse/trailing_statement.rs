@@ -50,19 +50,30 @@ pub(super) struct TrailingStatement {
     pub(super) fits_change: bool,
     /// True if it names only the source of the text before it.
     pub(super) is_source: bool,
+    /// True if it is a sentence of its own, behind a dash, a colon or a text. It may stand behind a command that hides nothing.
+    pub(super) is_apart: bool,
 }
 
 /// Finds the statement behind a request.
 pub(super) fn find(line: &str, terms: &[AnnotatedToken]) -> Option<TrailingStatement> {
     let is_question = terms.first().is_some_and(|first| first.entry.func == Some(FunctionWord::Modal));
+    // `edit a7x2 "text" The old wording gave it away.`
+    let begins_sentence = |at: usize| {
+        let next = &terms[at + 1];
+        let is_capital = next.text.of(line).starts_with(char::is_uppercase);
+        terms[at].is_text() && is_capital && (next.entry.func == Some(FunctionWord::Det) || is_in(line, next, SUBJECTS))
+    };
     (2..terms.len().saturating_sub(2)).find_map(|at| {
         let end = match terms[at].kind {
+            TokenKind::Text { .. } if begins_sentence(at) => terms.len(),
+            TokenKind::Mark(':') if terms[at + 1].gap && !terms[at + 1].is_text() => terms.len(),
             TokenKind::Mark('(') if terms.last().is_some_and(|last| last.is(')')) => terms.len() - 1,
             TokenKind::Mark(',' | ';' | '.' | '—' | '–' | '-') if terms[at + 1].gap => terms.len(),
             TokenKind::Mark('?') if is_question && terms[at + 1].gap => terms.len(),
             _ => return None,
         };
-        let words = &terms[at + 1..end];
+        let ends = terms[..end].iter().rev().take_while(|term| term.is('.') || term.is('!')).count();
+        let words = terms.get(at + 1..end - ends)?;
         // A longer text is no remark. The limit also bounds the time of a line with many marks.
         if words.len() > MAX_STATEMENT_TOKENS {
             return None;
@@ -73,13 +84,26 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken]) -> Option<TrailingState
         let is_purpose = states_purpose(line, words);
         let compares = states(line, words) && compares(line, words) && !terms[at].is('?');
         let fits_change = compares || is_source || terms[at - 1].is_text() && is_reference("see");
-        (is_purpose || fits_change || states(line, words)).then_some(TrailingStatement {
-            at,
+        let is_strong = matches!(terms[at].kind, TokenKind::Mark(':' | '—' | '–' | '.' | ';') | TokenKind::Text { .. });
+        let is_apart = is_strong && (states(line, words) || describes(line, words));
+        (is_purpose || fits_change || is_apart || states(line, words)).then_some(TrailingStatement {
+            at: at + usize::from(terms[at].is_text()),
             is_purpose,
             fits_change,
             is_source,
+            is_apart,
         })
     })
+}
+
+/// True if the words only say what a thing is: `a clean start for the second version`.
+fn describes(line: &str, words: &[AnnotatedToken]) -> bool {
+    let article = words.first().is_some_and(|first| is_in(line, first, "a an"));
+    article
+        && words.len() > 2
+        && !words
+            .iter()
+            .any(|term| is_open(line, term) || term.is_id() || term.entry.base().is_some() && term.entry.noun.is_none())
 }
 
 /// True if the words say what a request is for: `I want to see whether it holds`.
@@ -89,7 +113,8 @@ fn states_purpose(line: &str, words: &[AnnotatedToken]) -> bool {
     let end = (0..words.len()).find(|at| is(*at, "before") && is(at + 1, "we i")).unwrap_or(words.len());
     let wants = is(0, "i we") && is(1, "want need wanted hope") || is(0, "i'd we'd") && is(1, "like love");
     let verb = 3;
-    let begins = wants && is(2, "to") && is(verb, "see check know compare find verify understand look");
+    let begins =
+        wants && is(2, "to") && is(verb, "see check know compare find verify understand look hear judge feel learn");
     // `I want to see whether …`, `I want to see why …`
     let behind = verb + 1 + usize::from(is(verb + 1, "whether if why"));
     // `view a7x2, I want to see b3k9`
@@ -156,12 +181,12 @@ fn is_open(line: &str, term: &AnnotatedToken) -> bool {
     term.is_text()
         || term.is('?')
         || term.is(':')
+        || matches!(term.kind, TokenKind::Number(_)) && term.entry.func != Some(FunctionWord::Adjective)
         || matches!(
             term.kind,
             TokenKind::File
                 | TokenKind::Flag
                 | TokenKind::OptionName(_)
-                | TokenKind::Number(_)
                 | TokenKind::Range(..)
                 | TokenKind::Mark('(' | ';' | '.' | '—' | '–')
         )
