@@ -60,8 +60,8 @@ fn is_header(rest: &str) -> bool {
     };
     let id = (2..=26).contains(&inside.len()) && inside.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let note = ["Turn ", "Note:", "about ", "did:", "thought:"].iter().any(|word| inside.starts_with(word));
-    // `[text](url)` and `[text][label]` are links.
-    note || id && !after.starts_with(['(', '['])
+    // `[text](url)` and `[text][label]` are links; `[a7x2kq], where …` is prose.
+    note || id && !after.starts_with(['(', '[', ',', ';', '.', '?', '!', '\'', '’'])
 }
 
 /// Returns `text` on one line in quotes.
@@ -121,6 +121,7 @@ mod tests {
             "[x] a task",
             "[text](http://a.example)",
             "[link][ref]",
+            "[a7x2kq], where the log is",
             "== two",
             "a === b",
             "[a longer bracket, with words]",

@@ -45,6 +45,7 @@ impl Executor<'_> {
         let mut owners: HashMap<SessionId, Option<AgentId>> = HashMap::new();
         let (mut lines, mut messages): (Vec<String>, Vec<AuthorMessages>) = Default::default();
         let mut bookmarks: HashSet<Option<NodeId>> = HashSet::new();
+        let undone = undone(&entries);
         for entry in entries.iter().filter(|entry| only.as_ref().is_none_or(|node| entry.node == Some(node.id))) {
             let line = |words: &str| format!("  {} · {} {words}", entry.at.age(here.now), who(entry.agent));
             if let Some(message) = message(&*snapshot, entry, &mut owners)? {
@@ -57,7 +58,7 @@ impl Executor<'_> {
                         lines.push(line(""));
                     }
                 }
-            } else if is_change(entry) || self.is_own_record(entry) {
+            } else if is_change(entry) && !self.reverts_stash_of_other(&entries, entry) || self.is_own_record(entry) {
                 let words = describe_entry(&*snapshot, entry)?.words(&|local| format!("[{local}]"), &quoted);
                 // The node has the label of its newest bookmark.
                 let is_newest = entry.change == "set_bookmark" && bookmarks.insert(entry.node);
@@ -65,7 +66,9 @@ impl Executor<'_> {
                 let node = node.map(|node| snapshot.node(node)).transpose()?.flatten();
                 let label = node.and_then(|node| node.state.bookmark).filter(|label| !label.is_empty());
                 let label = label.map(|label| format!(" {}", quoted(&label))).unwrap_or_default();
-                lines.push(line(&format!("{words}{label}")));
+                let is_undone = entry.target.is_none() && undone.contains(&entry.group);
+                let mark = if is_undone { " (undone)" } else { "" };
+                lines.push(line(&format!("{words}{label}{mark}")));
             }
         }
         for author in messages {
@@ -78,11 +81,35 @@ impl Executor<'_> {
         Ok(Answer::about(text, only.map_or_else(|| "changes".to_owned(), |node| node.local.to_string())))
     }
 
+    /// True for an undo or a redo of what another agent stashed, which is for that agent alone.
+    fn reverts_stash_of_other(&self, entries: &[JournalEntry], entry: &JournalEntry) -> bool {
+        let mut reverted = entry;
+        while let Some(target) = reverted.target {
+            match entries.iter().find(|entry| entry.group == target) {
+                Some(entry) => reverted = entry,
+                None => return false,
+            }
+        }
+        matches!(reverted.op, Op::Stash | Op::Unstash) && entry.agent != self.agent.id()
+    }
+
     /// True for a decision, and for a stash of this agent: they change no node.
     fn is_own_record(&self, entry: &JournalEntry) -> bool {
         let is_stash = matches!(entry.op, Op::Stash | Op::Unstash) && entry.agent == self.agent.id();
         entry.seq == entry.group && (entry.op == Op::Record || is_stash)
     }
+}
+
+/// Returns the groups of the entries that are undone now. `entries`: the newest first.
+fn undone(entries: &[JournalEntry]) -> HashSet<u64> {
+    let mut reverted = HashSet::new();
+    for entry in entries {
+        // An undo that was reverted reverts nothing.
+        if let Some(target) = entry.target.filter(|_| !reverted.contains(&entry.group)) {
+            reverted.insert(target);
+        }
+    }
+    reverted
 }
 
 /// Returns the message that an entry appended to a conversation: one that its agent sent to another's session, or a reply of

@@ -305,10 +305,15 @@ impl Executor<'_> {
 
 /// Formats the reply for no results, with hints that avoid repeated searches.
 fn no_results(text: &str, is_exact: bool, found: &SearchResults, within: &RecallRange) -> String {
+    // A stem as the question has it: `databas` of `databases`.
+    let said = |stem: &String| {
+        let mut words = text.split(|c: char| !c.is_alphanumeric());
+        words.find(|word| word.to_lowercase().starts_with(stem.as_str())).unwrap_or(stem).to_owned()
+    };
     let looked = match found.words.as_slice() {
         _ if is_exact => "literally".to_owned(),
         [] => "as it stands, since it has no word that tells".to_owned(),
-        words => format!("by the words {}", words.iter().take(12).map(String::as_str).collect::<Vec<_>>().join(", ")),
+        words => format!("by the words {}", words.iter().take(12).map(said).collect::<Vec<_>>().join(", ")),
     };
     let mut ways = vec!["other words for it, a name or an id that stood there".to_owned()];
     if !within.said.is_empty() {
@@ -368,7 +373,7 @@ fn matches(found: &SearchResults, shown: usize) -> String {
     match (shown < found.matches, found.is_complete) {
         (false, true) => all,
         (true, true) => format!("{shown} of {all}"),
-        (false, false) => format!("{shown} or more {}", counts::plural("match")),
+        (false, false) => format!("{} or more", count(shown as u64, "match")),
         (true, false) => format!("{shown} of {} or more {}", found.matches, counts::plural("match")),
     }
 }

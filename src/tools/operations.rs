@@ -164,7 +164,7 @@ operations! {
         #[serde(default = "NodeRef::here")] node: NodeRef, "The node that was pruned.";
     }
     Undo "undo" also ["revert"] (Content, LoomWrite, Write) "Takes the last changes back." {
-        brief "undo [2] — your last changes";
+        brief "undo [2] — your last changes, stashes too";
         forms ["undo", "undo 2"];
         reply "✓ undid 1 operation\n  pruned [a7x2kq]";
         example "→ undo";

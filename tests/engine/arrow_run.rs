@@ -1918,6 +1918,17 @@ fn all_changes_are_listed_with_messages_in_one_line() {
         assert!(said.contains(line), "{line}: {said}");
     }
     assert!(!said.contains("Other") && !said.contains("more"), "{said}");
+    lines(&mut runner, &["→ undo 2"]);
+    let said = lines(&mut runner, &["→ list changes"]);
+    assert!(
+        said.contains("you created the document \"Ingrid\" (undone)")
+            && said.contains("stashed \"slow clock\" (undone)"),
+        "{said}"
+    );
+    assert!(!said.contains("decided (undone)"), "{said}");
+    let redone = lines(&mut runner, &["→ redo 2"]);
+    let said = lines(&mut runner, &["→ list changes"]);
+    assert!(!said.contains("(undone)"), "{redone}\n{said}");
     let own = lines(&mut play.at(play.marie), &["→ list changes"]);
     assert!(!own.contains("slow clock") && own.contains("collaborator decided"), "a stash is its agent's alone: {own}");
     // What does not fit is counted.

@@ -153,15 +153,16 @@ fn results_of_a_tool_are_counted_and_listed_within_a_page() {
     let mut runner = reader(&play, at);
     // The failed calls are older than the 200 newest.
     for (line, answer) in [
-        ("→ recall tool:bash failed count", "7 results of bash in this tree failed"),
+        ("→ recall tool:bash failed count", "7 of 230 results of bash in this tree failed"),
         ("→ recall tool:bash count", "230 results of bash in this tree"),
-        ("→ recall tool:bash count failed", "7 results of bash in this tree failed"),
+        ("→ recall tool:bash count failed", "7 of 230 results of bash in this tree failed"),
         ("→ recall tool:\"bash\" \"build3\" count", "1 result of bash in this tree words:\"build3\""),
     ] {
         assert_eq!(lines(&mut runner, &[line]), answer, "{line}");
     }
     let said = lines(&mut runner, &["→ recall tool:bash failed"]);
     assert!(said.starts_with("7 results of bash in this tree failed, the newest 5:"), "{said}");
+    assert!(said.ends_with("[2 more · → recall tool:\"bash\" limit:7 failed]"), "{said}");
     assert_eq!(said.matches("· failed, exit code 2:").count(), 5, "{said}");
     assert_eq!(said.matches("error TS2554").count(), 5, "{said}");
     assert!(estimated_tokens(&said) <= 1_000 && !said.contains("tokens more"), "{said}");

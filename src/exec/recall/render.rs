@@ -38,7 +38,7 @@ const MAX_LISTED_COMMANDS: usize = 5;
 const TOKENS_PER_ID: u32 = 5;
 /// Maximum number of near nodes that are named next to hits, and the characters of each.
 const MAX_NAMED_NEAR: usize = 3;
-const NAMED_NEAR_CHARS: usize = 50;
+const NAMED_NEAR_BYTES: usize = 60;
 
 /// Formats consecutive nodes with their results if they fit `most` tokens, else on a line each.
 pub(super) fn outline_steps(
@@ -106,7 +106,7 @@ pub(super) fn shown(
         let near = found.near.iter().filter(|hit| hit.own_words > 0 || hit.similar);
         let near: Vec<&Hit> = near.filter(|hit| !told.contains(&hit.node.seq)).collect();
         if !near.is_empty() {
-            let named = near.iter().take(MAX_NAMED_NEAR).map(|hit| named(here, &hit.node, NAMED_NEAR_CHARS));
+            let named = near.iter().take(MAX_NAMED_NEAR).map(|hit| named_near(here, &hit.node, &found.words));
             blocks.push(format!("near, without all of the words: {}", named.collect::<Vec<_>>().join(" · ")));
         }
     }
@@ -120,6 +120,16 @@ fn named(here: &Position, node: &Node, most: usize) -> String {
     let call = || recall::calls(node).into_iter().next().map(|call| format!("calls {call}")).unwrap_or_default();
     let text = if text.is_empty() { call() } else { text };
     format!("{}{tree} {}", node_format::id(node), quoted(&first_words(&text, most)))
+}
+
+/// Names a node with the part of its text that has most of the words.
+fn named_near(here: &Position, node: &Node, words: &[String]) -> String {
+    let text = one_line(&content(node));
+    if text.is_empty() {
+        return named(here, node, NAMED_NEAR_BYTES);
+    }
+    let tree = if node.tree == here.tree.id { "" } else { " in another tree" };
+    format!("{}{tree} {}", node_format::id(node), quoted(&excerpt(&text, words, NAMED_NEAR_BYTES)))
 }
 
 /// Formats a hit that the agent sees elsewhere.

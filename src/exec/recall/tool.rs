@@ -6,12 +6,15 @@ use super::{
     named, render,
 };
 use crate::{
-    arrow::RecallFilter,
+    arrow::{Command, RecallFilter},
     exec::{Answer, AnswerResult, Executor, Position, counts::count, escape::quoted},
     recall::{self, Filter, ToolQuery},
     tools::{NativeAlias, Tool},
     types::one_line,
 };
+
+/// Most results by which the command for more raises the limit.
+const MAX_MORE_RESULTS: u64 = 15;
 
 impl Executor<'_> {
     /// Lists the results of a tool, the newest first, or counts them.
@@ -42,7 +45,15 @@ impl Executor<'_> {
             let said = format!("no results of {}{place}; {known}", quoted(tool));
             return Ok(Answer::found(said, subject, Vec::new()));
         }
-        let head = format!("{results} of {}{place}", one_line(tool));
+        // `19 of 192 results of bash in this tree failed`
+        let all = if only.failed && only.count {
+            let any = ToolQuery { failed: false, ..query };
+            let all = recall::find_tool_results(&*snapshot, &within.scope, &within.only, &any)?.total;
+            format!("{} of {}", found.total, count(all, "result"))
+        } else {
+            results
+        };
+        let head = format!("{all} of {}{place}", one_line(tool));
         if only.count {
             return Ok(Answer::about(head, subject));
         }
@@ -54,8 +65,24 @@ impl Executor<'_> {
         if entries.len() > 1 {
             entries.iter_mut().for_each(RecallEntry::drop_exit_code);
         }
-        let said =
-            format!("{head}, {order}:\n{}", render::fit_entries(entries, self.page_tokens(Tool::Recall.name()), None));
+        let more = match found.total - found.newest.len() as u64 {
+            0 => String::new(),
+            more => {
+                let next = u32::try_from(found.newest.len() as u64 + more.min(MAX_MORE_RESULTS)).unwrap_or(MAX_HITS);
+                let command = Command::Recall {
+                    label: None,
+                    search: None,
+                    turns: None,
+                    tool: Some(tool.to_owned()),
+                    summary: false,
+                    limit: Some(next),
+                    only: only.clone(),
+                };
+                format!("\n[{more} more · → {command}]")
+            }
+        };
+        let entries = render::fit_entries(entries, self.page_tokens(Tool::Recall.name()), None);
+        let said = format!("{head}, {order}:\n{entries}{more}");
         Ok(Answer::found(said, subject, found.newest))
     }
 }
