@@ -1,5 +1,5 @@
 //! Appends and paths on PostgreSQL beside bare SQL: `cargo bench --features postgres --bench postgres`; `-- --nodes N` sets
-//! the size of the large database. A throw-away server syncs every commit to the disk of `/tmp`.
+//! the size of the large database, `-- --paths` measures paths alone. A throw-away server syncs every commit to the disk of `/tmp`.
 //!
 //! Bare SQL inserts the same rows into a table with the columns, keys and indexes of `nodes`, by one pipelined transaction,
 //! and scans the rows of a tree. The benches `recall` and `context` run on such a server with `LOOM_TEST_BACKEND=postgres`.
@@ -22,7 +22,7 @@ use std::{
 
 use common::server;
 use loomtree::{
-    id::{NodeId, RandomIds},
+    id::{NodeId, RandomIds, TreeId},
     ops::{Actor, Loom, NodeDraft, TreeDraft},
     store::{Location, Mutation, OpenOptions},
     types::{Op, Parent},
@@ -89,8 +89,8 @@ fn median(times: impl Iterator<Item = f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// Median milliseconds of reading a chain of 10,000 nodes, and of a scan of the same rows.
-async fn paths(owner: &Actor, client: &tokio_postgres::Client) -> (f64, f64) {
+/// A chain of 10,000 nodes below a root: the tree and the last node.
+fn chain(owner: &Actor) -> (TreeId, NodeId) {
     let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let (text, mut tip) = (common::message(), root.id);
     for _ in 0..10 {
@@ -102,16 +102,46 @@ async fn paths(owner: &Actor, client: &tokio_postgres::Client) -> (f64, f64) {
         }
         owner.commit(Op::Import, batch).unwrap();
     }
-    client.batch_execute("VACUUM ANALYZE nodes").await.unwrap();
-    let path = median((0..15).map(|_| {
-        let start = Instant::now();
-        let snapshot = owner.loom().snapshot().unwrap();
-        assert_eq!(snapshot.path_back(tip, &[], 10_000).unwrap().len(), 10_000);
-        start.elapsed().as_secs_f64() * 1e3
-    }));
+    (tree.id, tip)
+}
+
+/// Median milliseconds of reading a path in each of two stores, in turn.
+fn read_paths(stores: [(&Actor, NodeId); 2]) -> [f64; 2] {
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..31 {
+        for (times, (owner, tip)) in times.iter_mut().zip(stores) {
+            let start = Instant::now();
+            let snapshot = owner.loom().snapshot().unwrap();
+            let read = snapshot.path_back(tip, &[], 10_000).unwrap();
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+            assert!(read.len() > 9_000);
+        }
+    }
+    times.map(|times| median(times.into_iter()))
+}
+
+/// Reads a path of 10,000 nodes here and in a file of SQLite, once without and once with branches beside it, and scans the
+/// rows of the first.
+async fn paths(owner: &Actor, client: &tokio_postgres::Client) {
+    let folder = common::memory_folder();
+    let file = {
+        let (clock, ids) = (Arc::new(common::WallClock), Arc::new(RandomIds::seeded(1)));
+        let location = Location::File(folder.path().join("paths.loom"));
+        let store = OpenOptions::new(clock.clone(), ids.clone()).connect(&location).unwrap();
+        let loom = Loom::new(store, clock, ids);
+        loom.actor(&loom.agent("owner").unwrap())
+    };
+    let (tree, tip) = chain(owner);
+    let alone = [(owner, tip), (&file, chain(&file).1)];
+    let branched = [owner, &file].map(|owner| (owner, common::grow(owner, 20_000).2));
+    client.batch_execute("VACUUM ANALYZE nodes, node_state").await.unwrap();
+    for (name, stores) in [("alone", alone), ("with branches beside it", branched)] {
+        let [here, there] = read_paths(stores);
+        println!("path of 10,000 nodes {name}: {here:.1} ms; in SQLite {there:.1} ms; ratio {:.2}", here / there);
+    }
     let scan =
         client.prepare("SELECT * FROM nodes WHERE tree = $1::text::uuid ORDER BY seq DESC LIMIT 10000").await.unwrap();
-    let tree = format!("{:032x}", u128::from_be_bytes(tree.id.to_bytes()));
+    let tree = format!("{:032x}", u128::from_be_bytes(tree.to_bytes()));
     let mut times = Vec::new();
     for _ in 0..15 {
         let start = Instant::now();
@@ -119,7 +149,7 @@ async fn paths(owner: &Actor, client: &tokio_postgres::Client) -> (f64, f64) {
         assert_eq!(rows.len(), 10_000);
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
-    (path, median(times.into_iter()))
+    println!("a scan of the rows of the first: {:.1} ms", median(times.into_iter()));
 }
 
 /// Rows a second of transactions of `rows` rows each into a table as `nodes`.
@@ -167,6 +197,9 @@ fn main() {
         tokio::spawn(connection);
         client
     });
+    if arguments.iter().any(|word| word == "--paths") {
+        return runtime.block_on(paths(&owner[0], &client));
+    }
     let (_, root, _) = common::grow(&owner[0], 100);
     let small = append_time(&owner[0], root);
     println!("| rows a second | 1 caller or row | {GROUP} callers or rows |\n| --- | --- | --- |");
@@ -180,8 +213,8 @@ fn main() {
     for count in [1, 2, 4] {
         println!("| {count} servers | {:.0} |", appends(&servers[..count], GROUP, false));
     }
-    let (path, scan) = runtime.block_on(paths(&owner[0], &client));
-    println!("\npath of 10,000 nodes: {path:.1} ms; a scan of their rows: {scan:.1} ms; ratio {:.2}", path / scan);
+    println!();
+    runtime.block_on(paths(&owner[0], &client));
     let start = Instant::now();
     let (_, root, tip) = common::grow(&owner[0], nodes);
     println!("growing {nodes} nodes, 1,000 a commit: {:.0}/s", nodes as f64 / start.elapsed().as_secs_f64());

@@ -4,6 +4,14 @@
 // Clippy recognizes only functions marked #[test] as tests, and not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "postgres/failover.rs"]
+mod failover;
+#[path = "postgres/locks.rs"]
+mod locks;
+#[path = "postgres/reads.rs"]
+mod reads;
+#[path = "postgres/search_index.rs"]
+mod search_index;
 mod support;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -884,6 +892,79 @@ fn roles_limit_what_a_program_may_do() {
         assert!(refused.to_string().contains("permission denied"), "{refused}");
     }
     assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+#[test]
+fn a_database_whose_transactions_are_serializable_is_opened_by_several_at_once() {
+    let Some(cluster) = cluster() else { return };
+    let scene = on_server(cluster, 22);
+    let Location::Postgres(url) = &scene.location else { unreachable!() };
+    let database = url.split(['/', '?']).nth(3).unwrap();
+    let set = format!("ALTER DATABASE {database} SET default_transaction_isolation = 'serializable'");
+    cluster.sql(database, &set).unwrap();
+    std::thread::scope(|scope| {
+        let open = |seed| scene.again(seed).owner().create_tree(TreeDraft::new(format!("Tree {seed}"))).unwrap();
+        let opened: Vec<_> = (30..38).map(|seed| scope.spawn(move || open(seed))).collect();
+        opened.into_iter().for_each(|opened| drop(opened.join().unwrap()));
+    });
+    assert_eq!(nodes(&scene.owner()).len(), 8);
+}
+
+#[test]
+fn a_violated_constraint_refuses_the_change() {
+    use loomtree::{
+        id::DocumentId,
+        ops::OpsError,
+        store::{Mutation, StoreError},
+        types::Op,
+    };
+
+    let Some(cluster) = cluster() else { return };
+    let owner = on_server(cluster, 23).owner();
+    let (tree, root) = owner.create_tree(TreeDraft::new("Twice")).unwrap();
+    let node = owner.draft(Parent::Node(root.id), "once".into());
+    let append = || owner.commit(Op::Append, vec![Mutation::Append(Box::new(node.clone()))]);
+    append().unwrap();
+    let twice = append().unwrap_err();
+    assert!(matches!(twice, OpsError::Store(StoreError::Conflict(_))), "{twice:?}");
+    let id = DocumentId::from_bytes(tree.id.to_bytes());
+    let unnamed = Mutation::CreateDocument { id, name: String::new(), content: String::new() };
+    let unnamed = owner.commit(Op::WriteDocument, vec![unnamed]).unwrap_err();
+    assert!(matches!(unnamed, OpsError::Store(StoreError::Refused(_))), "{unnamed:?}");
+}
+
+/// Entries of a file are numbered from 1, so that a group may have any numbers.
+#[test]
+fn a_transferred_group_is_undone_whatever_its_numbers_are() {
+    let Some(cluster) = cluster() else { return };
+    let scene = Scene::of_file(24);
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(TreeDraft::new("Groups")).unwrap();
+    let several =
+        |owner: &Actor| (0..6).map(|number| Ok(owner.append(root.id, format!("{number}"))?.nodes[0].id)).collect();
+    let written: Vec<NodeId> = owner.transaction(several).unwrap();
+    let later = owner.append(root.id, "later").unwrap().nodes[0].id;
+    let Location::Postgres(url) = transferred(&scene, cluster) else { unreachable!() };
+    let first = "SELECT grp FROM journal GROUP BY grp HAVING count(*) = 6";
+    let database = url.split(['/', '?']).nth(3).unwrap();
+    // The third entry of the transaction gets the number 2^20.
+    cluster
+        .sql(
+            database,
+            &format!(
+                "CREATE TEMPORARY TABLE moved AS SELECT 1048576 - 2 - ({first}) AS by;
+                 UPDATE journal SET seq = -(seq + (SELECT by FROM moved)), grp = grp + (SELECT by FROM moved);
+                 UPDATE journal SET seq = -seq;
+                 UPDATE tree_state SET last_journal = last_journal + (SELECT by FROM moved)"
+            ),
+        )
+        .unwrap();
+    let owner = scene.again(25).with(Location::Postgres(url.clone())).owner();
+    let is_pruned = |node| owner.loom().node(node).unwrap().state.pruned_by.is_some();
+    owner.undo(Some(tree.id)).unwrap();
+    assert!(is_pruned(later) && !is_pruned(written[0]));
+    owner.undo(Some(tree.id)).unwrap();
+    assert!(written.iter().all(|node| is_pruned(*node)));
 }
 
 /// A server has a writer, an indexer and readers.

@@ -85,6 +85,11 @@ impl PageParams {
         self.limit.unwrap_or(100) as usize
     }
 
+    /// Returns the number of entries that the first page and its cursor need; 0: all, for a page after another one.
+    pub(super) fn first_limit(&self) -> u32 {
+        if self.after.is_none() { self.limit.unwrap_or(100) + 1 } else { 0 }
+    }
+
     /// Returns the cursor as a number; 0 without one.
     pub(super) fn after_number(&self) -> Result<u64, ApiError> {
         let Some(after) = &self.after else { return Ok(0) };

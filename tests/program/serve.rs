@@ -49,6 +49,26 @@ async fn a_tree_is_grown_marked_searched_and_undone() {
 }
 
 #[tokio::test]
+async fn a_page_of_sessions_is_followed_by_the_next_one() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let (tree, _) = tree(&server, "A shed.").await;
+    for _ in 0..3 {
+        server.ok("/api/v1/sessions", json!({ "tree": tree })).await;
+    }
+    let path = format!("/api/v1/sessions?tree={tree}");
+    let ids = |page: &Value| -> Vec<Value> {
+        page["data"].as_array().unwrap().iter().map(|session| session["id"].clone()).collect()
+    };
+    let all = ids(&server.get(&path).await.1);
+    let (_, first) = server.get(&format!("{path}&limit=2")).await;
+    assert_eq!(ids(&first), all[..2]);
+    let (_, last) = server.get(&format!("{path}&limit={}&after={}", all.len(), first["next"].as_str().unwrap())).await;
+    assert_eq!((ids(&last), &last["next"]), (all[2..].to_vec(), &Value::Null));
+    assert_eq!(server.get(&format!("{path}&limit={}", all.len())).await.1["next"], Value::Null);
+}
+
+#[tokio::test]
 async fn a_person_undoes_the_last_change_of_an_agent_that_the_log_marks() {
     let home = Home::new();
     let server = HttpServer::start(&home, &[]);

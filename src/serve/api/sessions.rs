@@ -64,6 +64,8 @@ async fn list_sessions(
                 tree: params.tree,
                 workspace: params.workspace.map(|name| caller.workspace(name)),
                 active: !params.ended,
+                // A project sees a part of the sessions. The place of a cursor in the list is known after it was read.
+                limit: if caller.project.is_none() { page.first_limit() } else { 0 },
                 ..SessionFilter::default()
             };
             let mut sessions = state.loom().sessions(&filter)?;

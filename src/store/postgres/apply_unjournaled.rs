@@ -42,7 +42,7 @@ impl PgChangeApplier<'_> {
                 ChangeKind::SaveSummary
             }
             Mutation::SaveEmbeddings { model, range, vectors } => {
-                vectors::save(self.conn, model, *range, vectors)?;
+                vectors::save(self, model, *range, vectors)?;
                 ChangeKind::SaveEmbeddings
             }
             Mutation::RecordTokenUsage { model, estimated, reported } => {
@@ -77,8 +77,14 @@ impl PgChangeApplier<'_> {
         self.conn.execute(sql, &[&model, &signed(estimated), &signed(reported), &HALVING_TOKENS]).map(drop)
     }
 
-    /// Checks a summary: text must not have been purged after the model read it.
+    /// Checks a summary: text must not have been purged after the model read it. Locks the subject's tree first, so that a
+    /// purge that runs meanwhile has ended.
     fn summarize(&mut self, of: SummarySubject, after: u64, content: &str) -> Result<()> {
+        match of {
+            SummarySubject::Node(id) => drop(self.node(id)?),
+            SummarySubject::Document(id) => self.exists("documents", "document", Uuid::from(id), id)?,
+            SummarySubject::Tree(id) => drop(self.tree(id)?),
+        }
         let sql = "SELECT 1 FROM journal WHERE seq > $1 AND change = $2 LIMIT 1";
         if self.conn.query_opt(sql, &[&signed(after), &ChangeKind::Purge.code()])?.is_some() {
             return Err(StoreError::Conflict("content was purged while the summary was made".to_owned()));
@@ -86,10 +92,6 @@ impl PgChangeApplier<'_> {
         if content.trim().is_empty() {
             return Err(StoreError::Refused("a summary must not be empty".to_owned()));
         }
-        match of {
-            SummarySubject::Node(id) => self.node(id).map(drop),
-            SummarySubject::Document(id) => self.exists("documents", "document", Uuid::from(id), id),
-            SummarySubject::Tree(id) => self.exists("trees", "tree", Uuid::from(id), id),
-        }
+        Ok(())
     }
 }

@@ -31,9 +31,24 @@ use crate::store::{Result, StoreError, block_on};
 
 /// Begins a transaction that writes. PostgreSQL keeps a statement's plan, so a plan that was made while a table was
 /// small must be right for a large one: each statement here reads few rows by an index. Without `jit`, an unavoidable scan of
-/// a small table is not compiled.
-pub(super) const BEGIN: &str = "BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; \
-    SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan";
+/// a small table is not compiled. A statement must see what was committed while it waited for a lock, whatever the database's
+/// default isolation. The server ends a transaction whose client sends nothing, so that it does not hold its locks for ever.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; \
+    SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan; \
+    SET LOCAL idle_in_transaction_session_timeout = '60s'";
+
+/// Time that a group of changes waits for its trees before it is divided into those that can be written and the others.
+pub(super) const LOCK_WAIT: Duration = Duration::from_millis(100);
+
+/// A transaction that writes, and fails with [`StoreError::Busy`] if it waits longer than this for a lock.
+fn begin_within(wait: Duration) -> String {
+    format!("{BEGIN}; SET LOCAL lock_timeout = {}", lock_timeout(wait))
+}
+
+/// The value of `lock_timeout` for a wait: milliseconds, of which 0 would be no limit.
+pub(super) fn lock_timeout(wait: Duration) -> i32 {
+    i32::try_from(wait.as_millis()).unwrap_or(i32::MAX).max(1)
+}
 
 /// Parameters of a statement.
 pub(super) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
@@ -238,15 +253,22 @@ impl PostgresConnection {
     }
 
     /// Sends statements one after the other without waiting for answers between them, and returns the rows of each. After
-    /// one that fails, those that follow in the transaction fail too. With `begin`, they are in a new transaction.
+    /// one that fails, those that follow in the transaction fail too. With `begin`, they are in a new transaction, which waits
+    /// for a lock as long as [`LOCK_WAIT`].
     pub(super) fn pipeline(&self, begin: bool, statements: &[PgStatement<'_>]) -> Result<Vec<Vec<Row>>> {
+        let begin = begin.then(|| begin_within(LOCK_WAIT));
         self.block_on(async {
             let mut prepared = Vec::with_capacity(statements.len());
             for statement in statements {
                 prepared.push(self.prepared(&statement.sql).await?);
             }
             // Each query sends when it is polled first, and these are polled in order.
-            let begun = async { if begin { self.client.batch_execute(BEGIN).await } else { Ok(()) } };
+            let begun = async {
+                match &begin {
+                    Some(begin) => self.client.batch_execute(begin).await,
+                    None => Ok(()),
+                }
+            };
             let answers = join_all(prepared.iter().zip(statements).map(|(prepared, statement)| async move {
                 self.client.query(prepared, &statement.references()).await
             }));
@@ -284,7 +306,20 @@ impl PostgresConnection {
         self.batch(BEGIN)
     }
 
-    /// Runs `VACUUM` or `ANALYZE` on the tables of the schema.
+    /// Begins a transaction that writes and waits so long for each lock.
+    pub(super) fn begin_within(&self, wait: Duration) -> Result<()> {
+        self.batch(&begin_within(wait))
+    }
+
+    /// Runs statements in a transaction with the server's plans. Each sees what was committed before it.
+    pub(super) fn transaction<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.batch("BEGIN ISOLATION LEVEL READ COMMITTED")?;
+        let done = run();
+        self.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        done
+    }
+
+    /// Runs a command, such as `ANALYZE`, on the tables of the schema.
     pub(super) fn on_all_tables(&self, command: &str) -> Result<()> {
         let sql = "SELECT string_agg(quote_ident(relname), ', ') FROM pg_class
                    WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";
@@ -312,12 +347,14 @@ impl From<tokio_postgres::Error> for StoreError {
         };
         match refusal.code().code() {
             "53100" => Self::Full,
-            // Refused for now: a deadlock, a serialization failure, no connection left, a server that starts. The writer
-            // begins again.
-            "40001" | "40P01" | "53300" | "57P03" => Self::Busy { waited: std::time::Duration::ZERO },
+            // Refused for now: a deadlock, a serialization failure, a lock that was not available in time, no connection left,
+            // a server that starts. The writer begins again.
+            "40001" | "40P01" | "55P03" | "53300" | "57P03" => Self::Busy { waited: std::time::Duration::ZERO },
             // The server ends the connection, perhaps after a commit that it did not answer.
-            "57P01" | "57P02" => Self::Io { detail: refusal.message().to_owned() },
+            "57P01" | "57P02" | "25P03" => Self::Io { detail: refusal.message().to_owned() },
             "22021" | "22P05" => Self::Refused("PostgreSQL stores no text with a NUL character".to_owned()),
+            "23505" => Self::Conflict(refusal.message().to_owned()),
+            violated if violated.starts_with("23") => Self::Refused(refusal.message().to_owned()),
             "25006" | "42501" => Self::Refused(format!("the server refuses the change: {}", refusal.message())),
             _ => Self::Backend(format!("{} ({})", refusal.message(), refusal.code().code()).into()),
         }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use super::{
     apply::{PgAppliedMutation, PgChangeApplier},
+    connection::Params,
     decode::{self, FROM, NODE, PgNodeRow},
-    visibility,
+    row_cursor, visibility,
 };
 use crate::{
     id::NodeId,
@@ -38,28 +39,32 @@ pub(super) fn copy_branch(
          SELECT {NODE} {FROM} WHERE n.tree = $1 AND n.seq IN (SELECT node FROM branch)
          ORDER BY n.seq <> $2, n.seq"
     );
-    let rows = apply.conn.query(&sql, &[&source.tree, &source.seq, &mark, &other_versions])?;
-    let read = rows.iter().map(PgNodeRow::read).collect::<Result<Vec<_>>>()?;
-    let above: Vec<_> = read.iter().map(|row| (row.seq, row.parent)).collect();
     let mut copies: HashMap<NodeId, NodeId> = HashMap::new();
     let mut by_seq: HashMap<i64, NodeId> = HashMap::new();
     let mut root = None;
-    for (node, (seq, parent)) in decode::finish(apply.conn, read)?.into_iter().zip(above) {
-        let is_root = seq == source.seq;
-        let copy = if is_root { id } else { NodeId::new(apply.ids.ulid(apply.change.at)) };
-        let parent = parent.and_then(|parent| by_seq.get(&parent)).copied().filter(|_| !is_root).unwrap_or(to);
-        let copied = |id: Option<NodeId>| id.and_then(|id| copies.get(&id)).copied();
-        let (original, halves) = (node.id, [copied(node.version_of), copied(node.edited_from)]);
-        let new = copy_of(node, (copy, parent), is_root, halves)?;
-        let made = apply.append(&new)?;
-        apply.receipt.affected += 1;
-        root = root.or(made.node);
-        copies.insert(original, copy);
-        by_seq.insert(seq, copy);
-        if is_root {
-            by_seq.extend(other_versions.map(|place| (place, copy)));
+    let params: Params<'_> = &[&source.tree, &source.seq, &mark, &other_versions];
+    row_cursor::each_page(apply.conn, "branch", (&sql, params), |rows| {
+        let read = rows.iter().map(PgNodeRow::read).collect::<Result<Vec<_>>>()?;
+        let above: Vec<_> = read.iter().map(|row| (row.seq, row.parent)).collect();
+        for (node, (seq, parent)) in decode::finish(apply.conn, read)?.into_iter().zip(above) {
+            let is_root = seq == source.seq;
+            let copy = if is_root { id } else { NodeId::new(apply.ids.ulid(apply.change.at)) };
+            let parent = parent.and_then(|parent| by_seq.get(&parent)).copied().filter(|_| !is_root).unwrap_or(to);
+            let copied = |id: Option<NodeId>| id.and_then(|id| copies.get(&id)).copied();
+            let (original, halves) = (node.id, [copied(node.version_of), copied(node.edited_from)]);
+            let new = copy_of(node, (copy, parent), is_root, halves)?;
+            let made = apply.append(&new)?;
+            apply.receipt.affected += 1;
+            root = root.or(made.node);
+            copies.insert(original, copy);
+            by_seq.insert(seq, copy);
+            if is_root {
+                by_seq.extend(other_versions.map(|place| (place, copy)));
+            }
         }
-    }
+        // Texts wait in memory until they are written.
+        apply.flush()
+    })?;
     let root = root.ok_or_else(|| StoreError::not_found("node", from))?;
     Ok(PgAppliedMutation::new(target.tree, Some(root), Some(Mutation::Prune { node: id })))
 }

@@ -160,8 +160,10 @@ pub(super) struct PgNodeRow {
     pub(super) seq: i64,
     pub(super) parent: Option<i64>,
     pub(super) version_of: Option<i64>,
+    pub(super) hidden_by: Option<i64>,
+    /// True if the state was read, or the node has none.
+    pub(super) is_state_known: bool,
     edited_from: Option<i64>,
-    hidden_by: Option<i64>,
     bookmarked: bool,
 }
 
@@ -169,6 +171,7 @@ impl PgNodeRow {
     /// Decodes the columns of [`NODE`]. [`finish`] fills in the ids that it refers to.
     pub(super) fn read(row: &Row) -> Result<Self> {
         let mut node = Self::read_alone(row)?;
+        node.is_state_known = true;
         // A node without state has no children and no marks.
         if opt_int(row, NODE_COLUMNS)?.is_some() {
             node.set_state(row, NODE_COLUMNS)?;
@@ -177,7 +180,8 @@ impl PgNodeRow {
     }
 
     /// Decodes the columns of [`STATE`], which begin at a column.
-    fn set_state(&mut self, row: &Row, at: usize) -> Result<()> {
+    pub(super) fn set_state(&mut self, row: &Row, at: usize) -> Result<()> {
+        self.is_state_known = true;
         self.node.state = NodeState {
             continuations: small(row, at)?,
             annotations: small(row, at + 1)?,
@@ -202,6 +206,7 @@ impl PgNodeRow {
             version_of: opt_int(row, 14)?,
             edited_from: opt_int(row, 13)?,
             hidden_by: None,
+            is_state_known: false,
             bookmarked: false,
             node: Node {
                 id: id(row, 1, NodeId::from_bytes)?,
@@ -237,8 +242,11 @@ impl PgNodeRow {
     }
 }
 
+/// A node by its number; `None` after it was taken.
+pub(super) type NumberedRow = (i64, Option<PgNodeRow>);
+
 /// Sets the states that a row of [`STATE_ARRAYS`] holds. The nodes are sorted, the newest first; states of others are ignored.
-pub(super) fn set_states(nodes: &mut [PgNodeRow], states: &Row) -> Result<()> {
+pub(super) fn set_states(nodes: &mut [NumberedRow], states: &Row) -> Result<()> {
     let Some(numbers) = get::<Option<Vec<i64>>>(states, 0)? else { return Ok(()) };
     let counts = [1, 2, 3, 4].map(|at| get::<Vec<i64>>(states, at));
     let [continuations, annotations, links, versions] = counts;
@@ -246,9 +254,9 @@ pub(super) fn set_states(nodes: &mut [PgNodeRow], states: &Row) -> Result<()> {
     let (bookmarked, hidden_by): (Vec<bool>, Vec<Option<i64>>) = (get(states, 5)?, get(states, 6)?);
     let excluded: Vec<bool> = get(states, 7)?;
     for (at, number) in numbers.into_iter().enumerate() {
-        let Ok(place) = nodes.binary_search_by(|node| number.cmp(&node.seq)) else { continue };
+        let Ok(place) = nodes.binary_search_by(|(other, _)| number.cmp(other)) else { continue };
+        let Some(node) = &mut nodes[place].1 else { continue };
         let count = |of: usize| u32::try_from(counts[of][at]).map_err(undecodable);
-        let node = &mut nodes[place];
         node.node.state = NodeState {
             continuations: count(0)?,
             annotations: count(1)?,
@@ -258,7 +266,7 @@ pub(super) fn set_states(nodes: &mut [PgNodeRow], states: &Row) -> Result<()> {
             excluded: excluded[at],
             bookmark: None,
         };
-        (node.bookmarked, node.hidden_by) = (bookmarked[at], hidden_by[at]);
+        (node.bookmarked, node.hidden_by, node.is_state_known) = (bookmarked[at], hidden_by[at], true);
     }
     Ok(())
 }
@@ -271,34 +279,70 @@ pub(super) fn nodes(conn: &PostgresConnection, rows: &[Row]) -> Result<Vec<Node>
 /// Fills in the ids and counts that rows do not hold. Nodes among `rows` are not looked up again; the others of all rows
 /// together, by one query for each kind.
 pub(super) fn finish(conn: &PostgresConnection, mut rows: Vec<PgNodeRow>) -> Result<Vec<Node>> {
-    let mut known: HashMap<NodeKey, NodeId, RandomState> = rows.iter().map(|r| (r.key(r.seq), r.node.id)).collect();
-    let named = |r: &PgNodeRow| [r.parent, r.edited_from, r.version_of, r.hidden_by];
-    let mut missing: Vec<NodeKey> =
-        rows.iter().flat_map(|r| named(r).into_iter().flatten().map(|seq| r.key(seq))).collect();
-    missing.retain(|key| !known.contains_key(key));
+    fill(conn, &mut rows)?;
+    Ok(rows.into_iter().map(|row| row.node).collect())
+}
+
+/// The same for rows of which the newest is first; returns the oldest node first.
+pub(super) fn finish_reversed(conn: &PostgresConnection, mut rows: Vec<PgNodeRow>) -> Result<Vec<Node>> {
+    fill(conn, &mut rows)?;
+    Ok(rows.into_iter().rev().map(|row| row.node).collect())
+}
+
+fn fill(conn: &PostgresConnection, rows: &mut [PgNodeRow]) -> Result<()> {
+    let ids = referenced(conn, rows)?;
+    let find = |key: NodeKey| {
+        ids.get(&key).copied().flatten().ok_or_else(|| StoreError::Undecodable(format!("node {} is missing", key.seq)))
+    };
+    for at in 0..rows.len() {
+        let beside = parent_beside(rows, at);
+        let r = &mut rows[at];
+        let tree = r.node.tree;
+        let name = |seq: Option<i64>| seq.map(|seq| find(NodeKey { tree, seq })).transpose();
+        r.node.parent = if beside.is_some() { beside } else { name(r.parent)? };
+        r.node.edited_from = name(r.edited_from)?;
+        r.node.version_of = name(r.version_of)?;
+        r.node.state.pruned_by = name(r.hidden_by)?;
+    }
+    versions(conn, rows)?;
+    bookmarks(conn, rows)
+}
+
+/// The id of a row's parent in the row before or after: on a path, nearly all parents are there.
+fn parent_beside(rows: &[PgNodeRow], at: usize) -> Option<NodeId> {
+    let parent = rows[at].parent?;
+    let is_parent = |other: &&PgNodeRow| other.seq == parent && other.node.tree == rows[at].node.tree;
+    let beside = [rows.get(at + 1), at.checked_sub(1).and_then(|before| rows.get(before))];
+    beside.into_iter().flatten().find(is_parent).map(|other| other.node.id)
+}
+
+/// The ids of the nodes that rows refer to, without parents beside them.
+fn referenced(conn: &PostgresConnection, rows: &[PgNodeRow]) -> Result<HashMap<NodeKey, Option<NodeId>, RandomState>> {
+    let mut ids: HashMap<NodeKey, Option<NodeId>, RandomState> = HashMap::default();
+    for (at, r) in rows.iter().enumerate() {
+        let parent = r.parent.filter(|_| parent_beside(rows, at).is_none());
+        let named = [parent, r.edited_from, r.version_of, r.hidden_by];
+        ids.extend(named.into_iter().flatten().map(|seq| (r.key(seq), None)));
+    }
+    if ids.is_empty() {
+        return Ok(ids);
+    }
+    for r in rows {
+        if let Some(id) = ids.get_mut(&r.key(r.seq)) {
+            *id = Some(r.node.id);
+        }
+    }
+    let missing: Vec<NodeKey> = ids.iter().filter(|(_, id)| id.is_none()).map(|(key, _)| *key).collect();
     if !missing.is_empty() {
         let (trees, seqs) = columns(&missing);
         let sql = "SELECT n.tree, n.seq, n.id FROM unnest($1::uuid[], $2::bigint[]) w (tree, seq)
                        JOIN nodes n ON n.tree = w.tree AND n.seq = w.seq";
         for row in conn.query(sql, &[&trees, &seqs])? {
             let key = NodeKey { tree: id(&row, 0, TreeId::from_bytes)?, seq: int(&row, 1)? };
-            known.insert(key, id(&row, 2, NodeId::from_bytes)?);
+            ids.insert(key, Some(id(&row, 2, NodeId::from_bytes)?));
         }
     }
-    let find = |key: NodeKey| {
-        known.get(&key).copied().ok_or_else(|| StoreError::Undecodable(format!("node {} is missing", key.seq)))
-    };
-    for r in &mut rows {
-        let tree = r.node.tree;
-        let name = |seq: Option<i64>| seq.map(|seq| find(NodeKey { tree, seq })).transpose();
-        r.node.parent = name(r.parent)?;
-        r.node.edited_from = name(r.edited_from)?;
-        r.node.version_of = name(r.version_of)?;
-        r.node.state.pruned_by = name(r.hidden_by)?;
-    }
-    versions(conn, &mut rows)?;
-    bookmarks(conn, &mut rows)?;
-    Ok(rows.into_iter().map(|row| row.node).collect())
+    Ok(ids)
 }
 
 /// Splits keys into columns for `unnest`.

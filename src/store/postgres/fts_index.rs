@@ -21,13 +21,13 @@ use super::{
 use crate::{
     store::{
         Result, StoreError, searched_text,
-        word_postings::{PASSAGES_PER_NODE, burst},
+        word_postings::{MAX_UNINDEXED_NODES, PASSAGES_PER_NODE, burst},
     },
     text_index::{Passage, TOKENIZER_VERSION, WordTokenizer},
 };
 
 /// Nodes of a batch.
-const BATCH_NODES: i64 = 1_024;
+const BATCH_NODES: usize = 1_024;
 
 /// Columns of a node's text for [`text`], from `nodes n`.
 pub(super) const SEARCHED: &str = "n.content, n.tool_calls, n.tool_name,
@@ -78,6 +78,19 @@ const STATE: &str = "SELECT indexed, rules, passages, words, nodes FROM search_s
 
 pub(super) fn state(conn: &PostgresConnection) -> Result<PgIndexState> {
     read_state(&conn.query_one(STATE, &[])?)
+}
+
+/// Counts nodes that are not in the index, at most as many as make a batch due, and the bytes of their texts.
+pub(super) fn count_unindexed(conn: &PostgresConnection) -> Result<(usize, usize)> {
+    let row = conn.query_one(
+        "SELECT count(*), coalesce(sum(octet_length(content)), 0)::bigint FROM (
+             SELECT content FROM nodes WHERE seq > (
+                 SELECT CASE WHEN rules = $1 THEN indexed ELSE 0 END FROM search_state WHERE name = 'words')
+             ORDER BY seq LIMIT $2) n",
+        &[&i64::from(TOKENIZER_VERSION), &(MAX_UNINDEXED_NODES as i64)],
+    )?;
+    let number = |at| Ok::<_, StoreError>(usize::try_from(int(&row, at)?).unwrap_or(usize::MAX));
+    Ok((number(0)?, number(1)?))
 }
 
 /// A node of a batch.
@@ -255,39 +268,84 @@ pub(super) fn remove(conn: &PostgresConnection, nodes: &[i64]) -> Result<()> {
     if !state.is_current {
         return clear(conn);
     }
+    let purged: HashSet<i64> = nodes.iter().copied().collect();
+    let (mut passages, mut words) = (0_i64, 0_i64);
+    for nodes in nodes.chunks(BATCH_NODES) {
+        let gone = remove_batch(conn, nodes, &purged, state.indexed)?;
+        passages += gone.0;
+        words += gone.1;
+    }
+    conn.execute(
+        "UPDATE search_state SET passages = passages - $1, words = words - $2 WHERE name = 'words'",
+        &[&passages, &words],
+    )?;
+    Ok(())
+}
+
+/// Removes the words of some of the purged nodes; returns the number of removed passages and words.
+fn remove_batch(conn: &PostgresConnection, nodes: &[i64], purged: &HashSet<i64>, indexed: i64) -> Result<(i64, i64)> {
     let mut tokenizer = WordTokenizer::default();
     let sql = format!(
         "SELECT n.seq, n.tree, {SEARCHED} FROM nodes n WHERE n.seq = ANY($1) AND n.seq <= $2 AND n.purged_at IS NULL"
     );
-    for row in conn.query(&sql, &[&nodes, &state.indexed])? {
+    let (mut trees, mut seqs) = (Vec::new(), Vec::new());
+    let mut occurrences: HashSet<(Uuid, String, i64)> = HashSet::new();
+    let (mut gone, mut counted) = (0_i64, 0_i64);
+    for row in conn.query(&sql, &[&nodes, &indexed])? {
         let (seq, tree): (i64, Uuid) = (int(&row, 0)?, get(&row, 1)?);
         let passages = tokenizer.passages(&text(&row, 2)?);
-        let terms: HashSet<&str> = passages.iter().flat_map(|passage| passage.words.split_ascii_whitespace()).collect();
-        let terms: Vec<&str> = terms.into_iter().collect();
-        let blocks = conn.query(
-            "SELECT DISTINCT ON (term) term, block, postings FROM words
-             WHERE tree = $1 AND term = ANY($2) AND block >= $3 ORDER BY term, block",
-            &[&tree, &terms, &seq],
-        )?;
-        for block in blocks {
-            let (term, number, packed): (&str, i64, &[u8]) = (get(&block, 0)?, int(&block, 1)?, get(&block, 2)?);
-            let mut postings = unpack(packed)?;
-            postings.retain(|posting| posting.row / PASSAGES_PER_NODE != seq);
-            let key = "tree = $1 AND term = $2 AND block = $3";
-            if postings.is_empty() {
-                conn.execute(&format!("DELETE FROM words WHERE {key}"), &[&tree, &term, &number])?;
-            } else {
-                let sql = format!("UPDATE words SET postings = $4 WHERE {key}");
-                conn.execute(&sql, &[&tree, &term, &number, &pack(&postings)])?;
-            }
+        for term in passages.iter().flat_map(|passage| passage.words.split_ascii_whitespace()) {
+            occurrences.insert((tree, term.to_owned(), seq));
         }
-        let gone = i64::try_from(passages.len().saturating_sub(1)).unwrap_or(0);
-        let words: i64 = passages.iter().map(|passage| i64::from(passage.count)).sum();
-        conn.execute("UPDATE passages SET words = '{0}' WHERE tree = $1 AND node = $2", &[&tree, &seq])?;
-        conn.execute(
-            "UPDATE search_state SET passages = passages - $1, words = words - $2 WHERE name = 'words'",
-            &[&gone, &words],
-        )?;
+        gone += i64::try_from(passages.len().saturating_sub(1)).unwrap_or(0);
+        counted += passages.iter().map(|passage| i64::from(passage.count)).sum::<i64>();
+        trees.push(tree);
+        seqs.push(seq);
+    }
+    remove_postings(conn, &occurrences, purged)?;
+    conn.execute(
+        "UPDATE passages p SET words = '{0}' FROM unnest($1::uuid[], $2::bigint[]) g (tree, node)
+         WHERE p.tree = g.tree AND p.node = g.node",
+        &[&trees, &seqs],
+    )?;
+    Ok((gone, counted))
+}
+
+/// Removes purged nodes from the rows of terms in trees: those of the batch of each node.
+fn remove_postings(
+    conn: &PostgresConnection,
+    occurrences: &HashSet<(Uuid, String, i64)>,
+    purged: &HashSet<i64>,
+) -> Result<()> {
+    let rows = conn.query(
+        "SELECT w.tree, w.term, w.block, w.postings FROM (
+             SELECT DISTINCT o.tree, o.term, b.block
+             FROM unnest($1::uuid[], $2::text[], $3::bigint[]) o (tree, term, node) CROSS JOIN LATERAL (
+                 SELECT block FROM words WHERE tree = o.tree AND term = o.term AND block >= o.node
+                 ORDER BY block LIMIT 1) b) f
+             JOIN words w ON w.tree = f.tree AND w.term = f.term AND w.block = f.block",
+        &[
+            &occurrences.iter().map(|occurrence| occurrence.0).collect::<Vec<_>>(),
+            &occurrences.iter().map(|occurrence| occurrence.1.as_str()).collect::<Vec<_>>(),
+            &occurrences.iter().map(|occurrence| occurrence.2).collect::<Vec<_>>(),
+        ],
+    )?;
+    let (mut trees, mut terms, mut blocks, mut packed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for row in &rows {
+        let mut postings = unpack(get(row, 3)?)?;
+        postings.retain(|posting| !purged.contains(&(posting.row / PASSAGES_PER_NODE)));
+        trees.push(get::<Uuid>(row, 0)?);
+        terms.push(get::<&str>(row, 1)?);
+        blocks.push(int(row, 2)?);
+        packed.push((!postings.is_empty()).then(|| pack(&postings)));
+    }
+    let changed = "unnest($1::uuid[], $2::text[], $3::bigint[], $4::bytea[]) c (tree, term, block, postings)
+        WHERE w.tree = c.tree AND w.term = c.term AND w.block = c.block";
+    for sql in [
+        format!("UPDATE words w SET postings = c.postings FROM {changed} AND c.postings IS NOT NULL"),
+        format!("DELETE FROM words w USING {changed} AND c.postings IS NULL"),
+    ] {
+        conn.execute(&sql, &[&trees, &terms, &blocks, &packed])?;
     }
     Ok(())
 }

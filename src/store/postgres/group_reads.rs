@@ -1,26 +1,23 @@
-//! The reads of a group's appends, in one round trip with `BEGIN`: first the locks of their trees in the order of ids, so
-//! that two servers do not wait for each other, then sessions, parents, leases, local ids and states.
+//! The reads of a group's appends, in one round trip with `BEGIN`: first the [locks](super::group_locks) of their trees in the
+//! order of ids, so that two servers do not wait for each other, then sessions, parents, leases, local ids and states.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::LazyLock,
-};
+use std::{sync::LazyLock, time::Duration};
 
 use tokio_postgres::Row;
 
 use super::{
     apply::{BASE, WriteState},
     apply_nodes::{PLACE, place},
-    connection::{PgStatement, PostgresConnection, statement},
+    connection::{PgStatement, PostgresConnection, lock_timeout, statement},
     decode::{coded, get, int, opt_int},
+    group_locks::{GroupKeys, TREES, TreeName, list},
     pending_rows::{PgNodeState, PgSessionRow},
     uuid::Uuid,
 };
 use crate::{
     id::NodeId,
-    session_state::{CompiledRules, TurnRecord},
-    store::{Change, Mutation, PurgeTarget, Result, local_ids::wanted_local_id},
-    types::{NewNode, Parent},
+    session_state::CompiledRules,
+    store::{Change, Result},
 };
 
 /// Columns of [`session_row`].
@@ -36,103 +33,9 @@ pub(super) fn session_row(row: &Row) -> Result<PgSessionRow> {
     })
 }
 
-/// The name of an append's tree: its own, or that of a node or session in it.
-#[derive(Debug, Clone, Copy)]
-enum TreeName {
-    Tree(Uuid),
-    Node(Uuid),
-    Session(Uuid),
-}
-
-/// Keys of the rows that a group reads.
-#[derive(Default)]
-struct GroupKeys {
-    agents: BTreeSet<Uuid>,
-    trees: BTreeSet<Uuid>,
-    nodes: BTreeSet<Uuid>,
-    /// Sessions whose tree is written.
-    positions: BTreeSet<Uuid>,
-    sessions: BTreeSet<Uuid>,
-    /// Sessions whose state an append may change.
-    states: BTreeSet<Uuid>,
-    /// The wanted local id of each appended node, and its tree.
-    locals: Vec<(NodeId, String, TreeName)>,
-}
-
-impl GroupKeys {
-    fn of<'c>(changes: impl Iterator<Item = &'c Change>, rules: &CompiledRules) -> Self {
-        let mut keys = Self::default();
-        let mut appended = HashMap::new();
-        for change in changes {
-            keys.agents.insert(change.agent.into());
-            keys.sessions.extend(change.session.map(Uuid::from));
-            for mutation in &change.mutations {
-                match mutation {
-                    Mutation::Append(node) => keys.append(node, change.session.map(Uuid::from), &mut appended, rules),
-                    _ => keys.lock(mutation),
-                }
-            }
-        }
-        keys
-    }
-
-    fn append(
-        &mut self,
-        node: &NewNode,
-        session: Option<Uuid>,
-        appended: &mut HashMap<NodeId, TreeName>,
-        rules: &CompiledRules,
-    ) {
-        let tree = match node.parent {
-            Parent::Root(id) => TreeName::Tree(id.into()),
-            Parent::Node(id) => appended.get(&id).copied().unwrap_or(TreeName::Node(id.into())),
-            Parent::Position(id) => TreeName::Session(id.into()),
-        };
-        match tree {
-            TreeName::Tree(id) => self.trees.insert(id),
-            TreeName::Node(id) => self.nodes.insert(id),
-            TreeName::Session(id) => self.positions.insert(id) && self.sessions.insert(id),
-        };
-        let others = [node.edited_from, node.version_of].into_iter().flatten();
-        self.nodes.extend(others.filter(|id| !appended.contains_key(id)).map(Uuid::from));
-        self.agents.insert(node.author.into());
-        let session = node.turn.map(|turn| turn.0.into()).or(session);
-        self.sessions.extend(session);
-        if TurnRecord::of(node, 0).is_relevant(rules) {
-            self.states.extend(session);
-        }
-        self.locals.push((node.id, wanted_local_id(node).as_str().to_owned(), tree));
-        appended.insert(node.id, tree);
-    }
-
-    /// Adds the tree that a mutation writes, so that it is locked with the others.
-    fn lock(&mut self, mutation: &Mutation) {
-        match mutation {
-            Mutation::Prune { node }
-            | Mutation::Restore { node }
-            | Mutation::SetExcluded { node, .. }
-            | Mutation::SetBookmark { node, .. }
-            | Mutation::CopyBranch { to: node, .. }
-            | Mutation::AppendDelegationEvent { node, .. }
-            | Mutation::ReceiveTurn { node, .. }
-            | Mutation::Lease { node, .. }
-            | Mutation::Release { node, .. }
-            | Mutation::Purge(PurgeTarget::Node(node)) => _ = self.nodes.insert((*node).into()),
-            Mutation::UpdateTree { tree, .. }
-            | Mutation::SetArchived { tree, .. }
-            | Mutation::Purge(PurgeTarget::Tree(tree)) => _ = self.trees.insert((*tree).into()),
-            Mutation::CreateSession(session) => _ = self.trees.insert(session.tree.into()),
-            Mutation::UpdateSession { session, .. } | Mutation::Record { session, .. } => {
-                self.positions.insert((*session).into());
-            }
-            _ => {}
-        }
-    }
-}
-
 /// The kind of a row that a statement of the round trip reads, in its last column.
 #[derive(Debug, Clone, Copy)]
-enum GroupRow {
+pub(super) enum GroupRow {
     Lock,
     Session,
     Base,
@@ -166,42 +69,19 @@ fn select(kind: GroupRow, filled: &[(usize, &str)], from: &str) -> String {
     format!("SELECT {}, {}::bigint {from}", columns.join(", "), kind as i64)
 }
 
-/// The trees of the group; uses three parameters.
-const TREES: &str = "ANY(ARRAY(SELECT unnest($1::uuid[]) UNION SELECT tree FROM nodes WHERE id = ANY($2::uuid[])
-    UNION SELECT tree FROM sessions WHERE id = ANY($3::uuid[])))";
-
-fn list(keys: &BTreeSet<Uuid>) -> Vec<Uuid> {
-    keys.iter().copied().collect()
-}
-
-/// Locks the trees in the order of their ids, then the sessions `$4`. In a statement of its own: the next one sees what
-/// others committed while this one waited.
-static LOCKS: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "WITH locked AS MATERIALIZED (
-             SELECT tree, greatest(last_node, last_journal) AS last FROM tree_state WHERE tree = {TREES}
-             ORDER BY tree FOR UPDATE),
-         named AS MATERIALIZED ({SESSION} WHERE id = ANY($4) ORDER BY id FOR UPDATE)
-         SELECT tree, NULL::uuid, last, 0::bigint, 0::bigint, true, {}::bigint FROM locked
-         UNION ALL SELECT id, tree, position, turn_count, since, active, {}::bigint FROM named",
-        GroupRow::Lock as i64,
-        GroupRow::Session as i64,
-    )
-});
-
 /// Reads what is not locked: nodes `$2`, positions `$3` of sessions, leases, agents `$4`, states of sessions `$5`, and the
-/// number of the transaction.
+/// number of the transaction. `$6` is the longest wait for further locks.
 static READS: LazyLock<String> = LazyLock::new(|| {
     let columns =
         format!("{PLACE}, coalesce(s.continuations, 0), s.hidden_by, NULL::text, {}::bigint", GroupRow::Place as i64);
     let joined = "LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq";
     [
-        select(GroupRow::Base, &[(2, BASE)], ""),
+        select(GroupRow::Base, &[(2, BASE), (11, "set_config('lock_timeout', $6, true)")], ""),
         format!("{columns} FROM nodes n {joined} WHERE n.id = ANY($2)"),
         format!(
             "{columns} FROM sessions x JOIN nodes n ON n.tree = x.tree AND n.seq = x.position {joined} WHERE x.id = ANY($3)"
         ),
-        select(GroupRow::Lease, &[(1, "tree"), (2, "node")], &format!("FROM leases WHERE tree = {TREES}")),
+        select(GroupRow::Lease, &[(1, "tree"), (2, "node")], &format!("FROM leases WHERE tree = {}", *TREES)),
         select(GroupRow::Agent, &[(0, "id")], "FROM agents WHERE id = ANY($4)"),
         select(
             GroupRow::State,
@@ -212,26 +92,25 @@ static READS: LazyLock<String> = LazyLock::new(|| {
     .join(" UNION ALL ")
 });
 
-/// Begins a transaction, locks the trees of a group, and reads what its appends need.
-pub(super) fn begin<'c>(
+/// Locks the trees of a group, and reads what its appends need. With `begin`, in a new transaction. It waits for a further
+/// lock as long as `wait`.
+pub(super) fn read<'c>(
     conn: &PostgresConnection,
     state: &mut WriteState,
     changes: impl Iterator<Item = &'c Change>,
     rules: &CompiledRules,
+    (begin, wait): (bool, Duration),
 ) -> Result<()> {
     let keys = GroupKeys::of(changes, rules);
     let [trees, nodes, positions] = [&keys.trees, &keys.nodes, &keys.positions].map(list);
-    let (agents, states) = (list(&keys.agents), list(&keys.states));
-    let mut reads = vec![
-        statement!(&*LOCKS, trees.clone(), nodes.clone(), positions.clone(), list(&keys.sessions)),
-        statement!(&*READS, trees, nodes, positions, agents, states),
-    ];
+    let (agents, states, wait) = (list(&keys.agents), list(&keys.states), lock_timeout(wait).to_string());
+    let mut reads = vec![keys.locks(), statement!(&*READS, trees, nodes, positions, agents, states, wait)];
     if !keys.locals.is_empty() {
         reads.push(taken_local_ids(&keys.locals));
     }
     state.compared_ids.extend(keys.locals.iter().map(|row| row.0));
     state.session_states.extend(keys.states.iter().map(|session| (*session, None)));
-    for row in conn.pipeline(true, &reads)?.iter().flatten() {
+    for row in conn.pipeline(begin, &reads)?.iter().flatten() {
         store(state, row)?;
     }
     for tree in &state.locked {
@@ -270,7 +149,7 @@ pub(super) fn compare_local_ids(
     change: &Change,
     rules: &CompiledRules,
 ) -> Result<()> {
-    let mut keys = GroupKeys::of(std::iter::once(change), rules);
+    let mut keys = GroupKeys::of([change], rules);
     keys.locals.retain(|row| !state.compared_ids.contains(&row.0));
     if keys.locals.is_empty() {
         return Ok(());

@@ -5,7 +5,11 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use super::{fts_index::index_missing, writer::WriteConnection};
+use super::{
+    connection::PostgresConnection,
+    fts_index::{count_unindexed, index_missing},
+    writer::WriteConnection,
+};
 use crate::store::{
     Result, StoreError,
     word_postings::{MAX_UNINDEXED_BYTES, MAX_UNINDEXED_NODES},
@@ -19,20 +23,28 @@ pub(super) struct PgIndexer {
     /// The thread's connection until it starts.
     connection: Option<WriteConnection>,
     thread: Option<(SyncSender<()>, JoinHandle<()>)>,
-    /// Nodes and bytes of text that this process appended since it last woke the thread.
+    /// Nodes and bytes of text that this process appended since it last woke the thread; at first, those that are not
+    /// indexed in the database.
     nodes: usize,
     bytes: usize,
+    is_counted: bool,
 }
 
 impl PgIndexer {
     pub(super) const fn new(connection: WriteConnection) -> Self {
-        Self { connection: Some(connection), thread: None, nodes: 0, bytes: 0 }
+        Self { connection: Some(connection), thread: None, nodes: 0, bytes: 0, is_counted: false }
     }
 
-    /// Counts committed nodes and the bytes of their texts, and lets the thread index them if there are enough.
-    pub(super) fn add(&mut self, nodes: usize, bytes: usize) -> Result<()> {
-        self.nodes += nodes;
-        self.bytes += bytes;
+    /// Counts committed nodes and the bytes of their texts, and lets the thread index them if there are enough. The first
+    /// call with nodes also counts those that processes before this one left.
+    pub(super) fn add(&mut self, conn: &PostgresConnection, nodes: usize, bytes: usize) -> Result<()> {
+        if nodes > 0 && !self.is_counted {
+            (self.nodes, self.bytes) = count_unindexed(conn)?;
+            self.is_counted = true;
+        } else {
+            self.nodes += nodes;
+            self.bytes += bytes;
+        }
         let is_due =
             |times: usize| self.nodes >= MAX_UNINDEXED_NODES * times || self.bytes >= MAX_UNINDEXED_BYTES * times;
         if !is_due(1) {

@@ -136,17 +136,18 @@ fn next(conn: &PostgresConnection, tree: Option<Uuid>, mut walk: UndoWalk<AgentI
     }
 }
 
-/// The numbers of a group's entries: they belong to one transaction.
-pub(super) fn group_range(group: i64) -> (i64, i64) {
-    (group, ((group >> COUNTER_BITS) + 1) << COUNTER_BITS)
-}
+/// The number of the first entry after the group `$1`, in SQL: the entries of a group follow each other. Those that were
+/// transferred from a file have its numbers.
+pub(super) const END_OF_GROUP: &str = "coalesce((SELECT x.seq FROM journal x WHERE x.seq > $1 AND x.grp <> $1
+    ORDER BY x.seq LIMIT 1), 9223372036854775807)";
 
 /// The entry that describes a group, if the group has an inverse.
 fn description(conn: &PostgresConnection, group: i64) -> Result<Option<i64>> {
-    let (first, end) = group_range(group);
-    let sql = "SELECT seq, op, change, undo IS NOT NULL OR change = $4 FROM journal
-               WHERE seq >= $1 AND seq < $2 AND grp = $3 ORDER BY seq";
-    let entries = conn.query(sql, &[&first, &end, &group, &ChangeKind::Append.code()])?;
+    let sql = format!(
+        "SELECT seq, op, change, undo IS NOT NULL OR change = $2 FROM journal
+         WHERE seq >= $1 AND seq < {END_OF_GROUP} AND grp = $1 ORDER BY seq"
+    );
+    let entries = conn.query(&sql, &[&group, &ChangeKind::Append.code()])?;
     described_by(entries.iter().map(|r| Ok((int(r, 0)?, coded(r, 1, Op::from_code)?, int(r, 2)?, get(r, 3)?))))
 }
 

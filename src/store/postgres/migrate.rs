@@ -80,20 +80,17 @@ pub(super) fn migrate(conn: &PostgresConnection, name: &str, options: &OpenOptio
             MIGRATIONS.len()
         ));
     }
-    conn.batch("BEGIN")?;
-    let done = apply(conn, name, options);
-    conn.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-    done.and_then(|()| complete(conn))
+    conn.transaction(|| apply(conn, name, options))?;
+    complete(conn)
 }
 
 /// Gives the database its id and, after a restore into another cluster, numbers that follow those in it.
 fn complete(conn: &PostgresConnection) -> Result<()> {
     raise_offset(conn, LOCK)?;
     if database_id(conn)?.is_none() {
-        conn.execute(
-            "INSERT INTO settings (name, value) VALUES ('database_id', gen_random_uuid()::text) ON CONFLICT DO NOTHING",
-            &[],
-        )?;
+        let sql =
+            "INSERT INTO settings (name, value) VALUES ('database_id', gen_random_uuid()::text) ON CONFLICT DO NOTHING";
+        conn.transaction(|| conn.execute(sql, &[]))?;
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ mod copy_tables;
 mod decode;
 mod fts_index;
 mod fts_query;
+mod group_locks;
 mod group_reads;
 mod indexer;
 mod journal;
@@ -30,6 +31,8 @@ mod path;
 mod pending_rows;
 mod pool;
 mod purge;
+mod recount;
+mod row_cursor;
 mod row_numbers;
 mod search_filter;
 mod search_reader;
@@ -53,7 +56,7 @@ mod visibility;
 mod watch;
 mod writer;
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use self::{
     pool::PgConnectionPool,
@@ -68,6 +71,9 @@ use super::{
     VerifyReport, Watch,
     transaction_guard::{Borrower, check_not_borrowed_here},
 };
+
+/// Time after which a connection is lost whose server does not acknowledge what was sent, unless the URL says another.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Opens the database of a URL, and migrates it if needed. Refuses one into which a transfer has not ended.
 pub(super) fn open_whole(url: &str, options: &OpenOptions) -> Result<PostgresStore> {
@@ -88,6 +94,9 @@ pub(super) fn open(url: &str, options: &OpenOptions) -> Result<PostgresStore> {
     server.config.application_name("loom");
     if server.config.get_connect_timeout().is_none() {
         server.config.connect_timeout(options.wait);
+    }
+    if server.config.get_tcp_user_timeout().is_none() {
+        server.config.tcp_user_timeout(TCP_USER_TIMEOUT);
     }
     let pool = PgConnectionPool::new(server.clone(), options.wait);
     let conn = pool.borrow().map_err(|error| cannot(error.to_string()))?;
@@ -154,7 +163,7 @@ impl Store for PostgresStore {
 
     fn rebuild(&self) -> Result<RebuildReport> {
         self.writer()?;
-        verify::rebuild(&*self.pool.borrow()?, &self.options.rules)
+        recount::rebuild(&*self.pool.borrow()?, &self.options.rules)
     }
 
     fn backup(&self, _: &Path, _: &mut dyn FnMut(u64, u64)) -> Result<()> {

@@ -90,9 +90,7 @@ impl NodeReader for PostgresSnapshot<'_> {
             }
         };
         let most = if limit == 0 { usize::MAX } else { limit as usize };
-        let mut rows = path::rows(self, at.key, &wanted, most)?;
-        rows.reverse();
-        decode::finish(self, rows)
+        decode::finish_reversed(self, path::rows(self, at.key, &wanted, most)?)
     }
 
     fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>> {

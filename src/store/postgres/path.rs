@@ -1,15 +1,16 @@
 //! Reading of a path from its last node to the root, and the parts of visibility that reading needs.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::HashMap};
 
 use super::{
     connection::{PostgresConnection, statement},
-    decode::{self, FROM, NODE, NODE_ALONE, NodeKey, PgNodeRow, STATE, STATE_ARRAYS, get, int, opt_int},
+    decode::{self, FROM, NODE, NODE_ALONE, NodeKey, NumberedRow, PgNodeRow, STATE, STATE_ARRAYS, get, int, opt_int},
     uuid::Uuid,
 };
 use crate::{
     id::{NodeId, TreeId},
     store::{Result, StoreError},
+    types::EdgeKind,
 };
 
 /// Rows of the first block.
@@ -103,16 +104,29 @@ pub(super) fn nearest_visible(conn: &PostgresConnection, key: NodeKey) -> Result
 
 /// Selects a version of a place: the one in `wanted`, else the newest visible one.
 fn version_read(conn: &PostgresConnection, place: NodeKey, wanted: &[i64]) -> Result<i64> {
-    if wanted.contains(&place.seq) {
-        return Ok(place.seq);
+    let versions = visible_versions(conn, place.tree, &[place.seq])?;
+    Ok(choose(place.seq, versions.get(&place.seq).map_or(&[], Vec::as_slice), wanted))
+}
+
+fn choose(place: i64, versions: &[i64], wanted: &[i64]) -> i64 {
+    if wanted.contains(&place) {
+        return place;
     }
-    let sql = format!(
-        "SELECT n.seq {FROM} WHERE n.tree = $1 AND n.version_of = $2 AND s.hidden_by IS NULL ORDER BY n.seq DESC"
-    );
-    let rows = conn.query(&sql, &[&Uuid(place.tree.to_bytes()), &place.seq])?;
-    let versions = rows.iter().map(|row| int(row, 0)).collect::<Result<Vec<_>>>()?;
     let chosen = versions.iter().find(|version| wanted.contains(version)).or(versions.first());
-    Ok(chosen.copied().unwrap_or(place.seq))
+    chosen.copied().unwrap_or(place)
+}
+
+/// The visible versions of places, the newest first.
+fn visible_versions(conn: &PostgresConnection, tree: TreeId, places: &[i64]) -> Result<HashMap<i64, Vec<i64>>> {
+    let sql = format!(
+        "SELECT n.version_of, n.seq {FROM} WHERE n.tree = $1 AND n.version_of = ANY($2) AND s.hidden_by IS NULL
+         ORDER BY n.seq DESC"
+    );
+    let mut versions: HashMap<i64, Vec<i64>> = HashMap::new();
+    for row in conn.query(&sql, &[&Uuid(tree.to_bytes()), &places])? {
+        versions.entry(int(&row, 0)?).or_default().push(int(&row, 1)?);
+    }
+    Ok(versions)
 }
 
 /// Reads nodes of a path in blocks. A node's parent was usually inserted just before it in its tree, so a block is the rows
@@ -120,35 +134,57 @@ fn version_read(conn: &PostgresConnection, place: NodeKey, wanted: &[i64]) -> Re
 struct BlockReader<'c> {
     conn: &'c PostgresConnection,
     tree: TreeId,
-    /// Rows of the current block by number, the newest first; `None` for those that were taken.
-    rows: Vec<(i64, Option<PgNodeRow>)>,
+    /// Rows of the current block, the newest first.
+    rows: Vec<NumberedRow>,
+    /// Visible versions of the places of the current block; empty until one is needed.
+    versions: HashMap<i64, Vec<i64>>,
     size: i64,
     /// Nodes taken from the current block.
     taken: i64,
-    /// Depth of the node that was taken last.
+    /// Depth and place of the node that was found last.
     depth: i64,
+    last: usize,
 }
 
 impl BlockReader<'_> {
-    fn take(&mut self, seq: i64, most: usize) -> Result<PgNodeRow> {
-        if let Some(row) = self.remove(seq) {
+    /// Returns the place of a node in the block, which is read if it does not hold the node.
+    fn locate(&mut self, seq: i64, most: usize) -> Result<usize> {
+        if let Some(at) = self.find(seq) {
             self.taken += 1;
-            self.depth = row.node.depth.into();
-            return Ok(row);
+            return Ok(at);
         }
         let few = self.taken * 4 < self.size && self.taken > 0;
         // As many nodes as the depth are left.
         let left = self.depth.min(i64::try_from(most).unwrap_or(MAX_BLOCK)).max(FIRST_BLOCK);
-        self.size = if self.taken == 0 { FIRST_BLOCK } else { (self.size * BLOCK_GROWTH).min(MAX_BLOCK).min(left) };
+        self.size = match self.taken * 2 > self.size {
+            // Most rows are on the path.
+            true => left.min(MAX_BLOCK),
+            false if self.taken > 0 => (self.size * BLOCK_GROWTH).min(MAX_BLOCK).min(left),
+            false => FIRST_BLOCK,
+        };
         if few {
             self.follow(seq)?
         } else {
             self.read_below(seq)?
         }
         self.taken = 1;
-        let row = self.remove(seq).ok_or_else(|| missing(seq))?;
+        self.last = 0;
+        self.versions.clear();
+        self.find(seq).ok_or_else(|| missing(seq))
+    }
+
+    /// The place of a node that was not taken.
+    fn find(&mut self, seq: i64) -> Option<usize> {
+        // On most paths it follows the node that was found last.
+        let next = self.rows.get(self.last + 1).is_some_and(|(other, _)| *other == seq);
+        let at = match next {
+            true => self.last + 1,
+            false => self.rows.binary_search_by(|(other, _)| seq.cmp(other)).ok()?,
+        };
+        let row = self.rows[at].1.as_ref()?;
         self.depth = row.node.depth.into();
-        Ok(row)
+        self.last = at;
+        Some(at)
     }
 
     /// Reads a node and its ancestors.
@@ -162,41 +198,50 @@ impl BlockReader<'_> {
                  LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq"
         );
         let rows = self.conn.query(&sql, &[&Uuid(self.tree.to_bytes()), &seq, &self.size])?;
-        let mut rows = rows.iter().map(PgNodeRow::read).collect::<Result<Vec<_>>>()?;
-        rows.sort_unstable_by_key(|row| Reverse(row.seq));
-        self.set_rows(rows);
+        self.rows = rows.iter().map(|row| PgNodeRow::read(row).map(numbered)).collect::<Result<_>>()?;
+        self.rows.sort_unstable_by_key(|(seq, _)| Reverse(*seq));
         Ok(())
     }
 
     /// Reads the rows below a number. Two scans of ranges cost the server half of a join, which would look up each state. The
-    /// states come as arrays in one row, since each row costs both sides time. As many states as nodes reach at least as far down.
+    /// states come as arrays in one row, since each row costs both sides time. As many states as nodes reach at least as far
+    /// down. States with one continuation and no more are left out, but the first node's: most nodes have such a state, and
+    /// a node whose continuation is on the path has no other.
     fn read_below(&mut self, seq: i64) -> Result<()> {
         let states = format!(
             "SELECT {STATE_ARRAYS} FROM (SELECT s.node, {STATE} FROM node_state s WHERE s.tree = $1 AND s.node <= $2
-                 ORDER BY s.node DESC LIMIT $3) s"
+                 ORDER BY s.node DESC LIMIT $3) s
+             WHERE s.continuations <> 1 OR s.annotations <> 0 OR s.links <> 0 OR s.versions <> 0 OR s.bookmarked
+                 OR s.hidden_by IS NOT NULL OR s.excluded OR s.node = $2"
         );
         let nodes =
             format!("SELECT {NODE_ALONE} FROM nodes n WHERE n.tree = $1 AND n.seq <= $2 ORDER BY n.seq DESC LIMIT $3");
         let tree = Uuid(self.tree.to_bytes());
         let reads = [statement!(states, tree, seq, self.size), statement!(nodes, tree, seq, self.size)];
-        let (states, mut rows) = self.conn.query_two(&reads, PgNodeRow::read_alone)?;
+        let (states, rows) = self.conn.query_two(&reads, |row| PgNodeRow::read_alone(row).map(numbered))?;
+        self.rows = rows;
         if let Some(states) = states.first() {
-            decode::set_states(&mut rows, states)?;
+            decode::set_states(&mut self.rows, states)?;
         }
-        self.set_rows(rows);
+        if let Some((_, Some(first))) = self.rows.first_mut() {
+            first.is_state_known = true;
+        }
         Ok(())
     }
 
-    fn set_rows(&mut self, rows: Vec<PgNodeRow>) {
-        self.rows.clear();
-        self.rows.extend(rows.into_iter().map(|row| (row.seq, Some(row))));
+    /// Selects a version of a place in the block. The versions of all its places are read at once.
+    fn version_read(&mut self, place: i64, wanted: &[i64]) -> Result<i64> {
+        if self.versions.is_empty() && !wanted.contains(&place) {
+            let rows = self.rows.iter().filter_map(|(_, row)| row.as_ref());
+            let places: Vec<i64> = rows.filter(|row| row.node.state.versions > 0).map(|row| row.seq).collect();
+            self.versions = visible_versions(self.conn, self.tree, &places)?;
+        }
+        Ok(choose(place, self.versions.get(&place).map_or(&[], Vec::as_slice), wanted))
     }
+}
 
-    /// Takes a row out of the block.
-    fn remove(&mut self, seq: i64) -> Option<PgNodeRow> {
-        let at = self.rows.binary_search_by(|(other, _)| seq.cmp(other)).ok()?;
-        self.rows[at].1.take()
-    }
+fn numbered(row: PgNodeRow) -> NumberedRow {
+    (row.seq, Some(row))
 }
 
 /// Reads the path as rows, newest first.
@@ -207,28 +252,77 @@ pub(super) fn rows(conn: &PostgresConnection, to: NodeKey, versions: &[i64], lim
     let mut read_already: Vec<i64> = Vec::new();
     // The next node, and whether it is requested itself regardless of the place's versions.
     let mut next = Some((to.seq, true));
-    let mut blocks = BlockReader { conn, tree: to.tree, rows: Vec::new(), size: FIRST_BLOCK, taken: 0, depth: 0 };
+    let mut blocks = BlockReader {
+        conn,
+        tree: to.tree,
+        rows: Vec::new(),
+        versions: HashMap::new(),
+        size: FIRST_BLOCK,
+        taken: 0,
+        depth: 0,
+        last: 0,
+    };
+    // The place whose version is read next, if it is itself no version.
+    let mut place = None;
     while path.len() < limit
         && let Some((seq, meant)) = next
     {
-        let node = blocks.take(seq, limit - path.len())?;
+        let at = blocks.locate(seq, limit - path.len())?;
+        let node = blocks.rows[at].1.as_ref().ok_or_else(|| missing(seq))?;
+        let version_of = node.version_of;
         next = node.parent.map(|parent| (parent, false));
-        if read_already.contains(&node.seq) {
+        if read_already.contains(&seq) {
             continue;
         }
         if node.node.state.versions > 0 && !meant {
-            let read = version_read(conn, NodeKey { seq: node.seq, ..to }, versions)?;
-            if read != node.seq {
+            let read = blocks.version_read(seq, versions)?;
+            if read != seq {
                 next = Some((read, true));
+                place = version_of.is_none().then_some(seq);
                 continue;
             }
         }
-        if node.version_of.is_some() {
-            read_already.push(common(conn, anchor(conn, NodeKey { seq: node.seq, ..to })?)?.key.seq);
+        if let Some(first) = version_of {
+            let first = match place.take() {
+                Some(place) if place == first => first,
+                _ => common(conn, anchor(conn, NodeKey { seq: first, ..to })?)?.key.seq,
+            };
+            read_already.push(first);
         }
-        path.push(node);
+        path.extend(blocks.rows[at].1.take());
+        if let [.., child, node] = path.as_mut_slice()
+            && !node.is_state_known
+            && is_continuation(child, node.seq)
+        {
+            // A state that says more was read.
+            node.node.state.continuations = 1;
+            node.is_state_known = true;
+        }
     }
+    read_states(conn, to.tree, &mut path)?;
     Ok(path)
+}
+
+/// True for a visible continuation of a visible node.
+fn is_continuation(child: &PgNodeRow, of: i64) -> bool {
+    child.parent == Some(of) && child.node.kind == EdgeKind::Continuation && child.hidden_by.is_none()
+}
+
+/// Reads the states that neither the blocks nor the path shows.
+fn read_states(conn: &PostgresConnection, tree: TreeId, path: &mut [PgNodeRow]) -> Result<()> {
+    let mut unknown: HashMap<i64, &mut PgNodeRow> =
+        path.iter_mut().filter(|row| !row.is_state_known).map(|row| (row.seq, row)).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let sql = format!("SELECT s.node, {STATE} FROM node_state s WHERE s.tree = $1 AND s.node = ANY($2)");
+    let nodes: Vec<i64> = unknown.keys().copied().collect();
+    for row in conn.query(&sql, &[&Uuid(tree.to_bytes()), &nodes])? {
+        if let Some(node) = unknown.get_mut(&int(&row, 0)?) {
+            node.set_state(&row, 1)?;
+        }
+    }
+    Ok(())
 }
 
 /// Follows the newest visible continuations from a node and returns the last one.

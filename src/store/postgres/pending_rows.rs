@@ -70,6 +70,15 @@ pub(super) struct NewEntry {
     pub(super) target: Option<i64>,
 }
 
+/// The key of a journal entry, with its agent and time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EntryKey {
+    pub(super) tree: Uuid,
+    pub(super) seq: i64,
+    pub(super) agent: Uuid,
+    pub(super) at: i64,
+}
+
 /// A node with the columns that the store computes.
 pub(super) struct PgNewRow {
     pub(super) node: NewNode,
@@ -96,8 +105,9 @@ pub(super) struct PgAdded {
 pub(super) struct Writes {
     pub(super) nodes: Vec<PgNewRow>,
     entries: Vec<NewEntry>,
-    /// Continuations, annotations and versions that were added to nodes.
-    pub(super) children: HashMap<(Uuid, i64), [i64; 3]>,
+    /// Continuations, annotations and versions that were added to nodes. Sorted: a scan of a tree's states then reads the
+    /// heap in order.
+    children: BTreeMap<(Uuid, i64), [i64; 3]>,
     pub(super) sessions: BTreeMap<Uuid, PgSessionChange>,
     /// States of sessions: the rules that made them, and their JSON.
     pub(super) states: BTreeMap<Uuid, (i64, String)>,
@@ -112,6 +122,11 @@ impl Writes {
             tree.last_journal = entry.seq;
         }
         self.entries.push(entry);
+    }
+
+    /// The newest entry.
+    pub(super) fn last_entry(&self) -> Option<EntryKey> {
+        self.entries.last().map(|&NewEntry { tree, seq, agent, at, .. }| EntryKey { tree, seq, agent, at })
     }
 
     /// Counts a new child of a node; kinds without a count are left out.

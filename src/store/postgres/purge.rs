@@ -1,11 +1,13 @@
 //! Purging: permanent removal of content. The node stays as a tombstone with its position, author, time and hash. What
-//! contained its text elsewhere goes with it, as on SQLite. After the commit the writer runs `VACUUM`; archives of the
+//! contained its text elsewhere goes with it, as on SQLite. After the commit another thread runs `VACUUM`; archives of the
 //! write-ahead log, replicas that lag behind and backups keep the text until they are replaced.
 
 use super::{
     apply::{PgAppliedMutation, PgChangeApplier},
+    connection::PostgresConnection,
     decode::{from_json, get, int},
     fts_index,
+    server_url::PgServer,
     uuid::Uuid,
     vectors,
 };
@@ -62,6 +64,18 @@ pub(super) fn purge(apply: &mut PgChangeApplier<'_>, target: PurgeTarget) -> Res
     }
     apply.receipt.affected += purged;
     Ok(applied)
+}
+
+/// Tables of which a purge changes rows.
+const PURGED_TABLES: &str = "nodes, words, passages, search_state, vectors, provenance, bookmarks, links, journal, \
+    summaries, stashes, actions, delegation_events, registers, sessions, trees, records, system_prompts, todos";
+
+/// Removes dead rows after a purge, which still hold its text. For a thread that is in no runtime.
+pub(super) fn vacuum(server: &PgServer) -> Result<()> {
+    let conn = PostgresConnection::connect_alone(server);
+    conn.and_then(|conn| conn.batch(&format!("VACUUM {PURGED_TABLES}"))).map_err(|error| {
+        StoreError::Conflict(format!("the content is purged, but traces stay until a VACUUM succeeds: {error}"))
+    })
 }
 
 /// Removes the text of a session that is not in its nodes.

@@ -33,10 +33,7 @@ pub(super) fn raise_offset(conn: &PostgresConnection, lock: i64) -> Result<()> {
     if missing(conn)? <= 0 {
         return Ok(());
     }
-    conn.batch("BEGIN")?;
-    let raised = raise(conn, lock);
-    conn.batch(if raised.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-    raised
+    conn.transaction(|| raise(conn, lock))
 }
 
 fn raise(conn: &PostgresConnection, lock: i64) -> Result<()> {

@@ -2,6 +2,8 @@
 
 use std::collections::hash_map::Entry;
 
+use tokio_postgres::Row;
+
 use super::{
     apply::PgChangeApplier,
     connection::PostgresConnection,
@@ -19,6 +21,8 @@ use crate::{
 
 /// Maximum number of ancestors searched for the call that a tool result answers.
 const MAX_CALL_DISTANCE: u32 = 16;
+/// Sessions that are compared with the archive at once.
+const PAGE_SESSIONS: u32 = 256;
 
 impl PgChangeApplier<'_> {
     /// Applies a turn to the state of a session.
@@ -252,10 +256,10 @@ pub(super) fn rebuild_state(conn: &PostgresConnection, session: Uuid, rules: &Co
     Ok(figures > 0 || !same)
 }
 
-/// Computes all states again; returns the number of changed ones.
-pub(super) fn rebuild_states(conn: &PostgresConnection, rules: &CompiledRules) -> Result<u64> {
+/// Computes the states of the sessions in trees again; returns the number of changed ones.
+pub(super) fn rebuild_states(conn: &PostgresConnection, trees: &[Uuid], rules: &CompiledRules) -> Result<u64> {
     let mut changed = 0;
-    for row in conn.query("SELECT id FROM sessions ORDER BY id", &[])? {
+    for row in conn.query("SELECT id FROM sessions WHERE tree = ANY($1) ORDER BY id FOR UPDATE", &[&trees])? {
         changed += u64::from(rebuild_state(conn, get(&row, 0)?, rules)?);
     }
     Ok(changed)
@@ -266,29 +270,40 @@ pub(super) fn problems(conn: &PostgresConnection, rules: &CompiledRules) -> Resu
     let mut problems = Vec::new();
     let sql = format!(
         "SELECT s.id, s.focus IS DISTINCT FROM {FOCUS}, s.person_turns <> {PERSON_TURNS}, r.rules, r.state
-         FROM sessions s LEFT JOIN registers r ON r.session = s.id ORDER BY s.id"
+         FROM sessions s LEFT JOIN registers r ON r.session = s.id WHERE s.id > $1 ORDER BY s.id LIMIT {PAGE_SESSIONS}"
     );
-    for row in conn.query(&sql, &[])? {
-        let key: Uuid = get(&row, 0)?;
-        let (made, name) = (compute(conn, key, rules)?, crate::id::SessionId::from_bytes(key.0));
-        let wrong = match get::<Option<&str>>(&row, 4)? {
-            None => (!made.is_empty()).then(|| "is missing".to_owned()),
-            Some(state) => match parsed(state) {
-                Err(error) => Some(format!("is damaged ({error})")),
-                // The state was written under other rules, which are unknown here.
-                Ok(_) if opt_int(&row, 3)? != Some(rules.fingerprint()) => None,
-                Ok(kept) => (kept != made).then(|| "differs from the archive".to_owned()),
-            },
-        };
-        if let Some(wrong) = wrong {
-            problems.push(format!("the state of session {name} {wrong}; a rebuild recomputes it"));
-        }
-        if get(&row, 1)? {
-            problems.push(format!("session {name} has the wrong newest message; a rebuild corrects it"));
-        }
-        if get(&row, 2)? {
-            problems.push(format!("session {name} counts its turns wrongly; a rebuild corrects it"));
+    let mut after = Uuid([0; 16]);
+    loop {
+        let rows = conn.query(&sql, &[&after])?;
+        let Some(last) = rows.last() else { return Ok(problems) };
+        after = get(last, 0)?;
+        for row in &rows {
+            compare(conn, row, rules, &mut problems)?;
         }
     }
-    Ok(problems)
+}
+
+/// Compares the stored state of a row's session with the archive.
+fn compare(conn: &PostgresConnection, row: &Row, rules: &CompiledRules, problems: &mut Vec<String>) -> Result<()> {
+    let key: Uuid = get(row, 0)?;
+    let (made, name) = (compute(conn, key, rules)?, crate::id::SessionId::from_bytes(key.0));
+    let wrong = match get::<Option<&str>>(row, 4)? {
+        None => (!made.is_empty()).then(|| "is missing".to_owned()),
+        Some(state) => match parsed(state) {
+            Err(error) => Some(format!("is damaged ({error})")),
+            // The state was written under other rules, which are unknown here.
+            Ok(_) if opt_int(row, 3)? != Some(rules.fingerprint()) => None,
+            Ok(kept) => (kept != made).then(|| "differs from the archive".to_owned()),
+        },
+    };
+    if let Some(wrong) = wrong {
+        problems.push(format!("the state of session {name} {wrong}; a rebuild recomputes it"));
+    }
+    if get(row, 1)? {
+        problems.push(format!("session {name} has the wrong newest message; a rebuild corrects it"));
+    }
+    if get(row, 2)? {
+        problems.push(format!("session {name} counts its turns wrongly; a rebuild corrects it"));
+    }
+    Ok(())
 }

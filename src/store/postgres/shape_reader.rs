@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     decode::{coded, envelope_text, get, id, int, number, opt_int, small},
+    row_cursor,
     snapshot::PostgresSnapshot,
 };
 use crate::{
@@ -17,11 +18,13 @@ impl ShapeReader for PostgresSnapshot<'_> {
         let sql =
             "SELECT n.seq, n.parent, n.depth FROM nodes n LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq
                    WHERE n.tree = $1 AND n.kind = 0 AND s.hidden_by IS NULL ORDER BY n.depth, n.parent, n.seq";
-        for row in self.query(sql, &[&self.tree_key(tree)?])? {
-            let parent = opt_int(&row, 1)?.map(i64::unsigned_abs);
-            each(ShapeRow { seq: number(&row, 0)?, parent, depth: small(&row, 2)? });
-        }
-        Ok(())
+        row_cursor::each_page(self, "shape", (sql, &[&self.tree_key(tree)?]), |rows| {
+            for row in rows {
+                let parent = opt_int(row, 1)?.map(i64::unsigned_abs);
+                each(ShapeRow { seq: number(row, 0)?, parent, depth: small(row, 2)? });
+            }
+            Ok(())
+        })
     }
 
     fn message_depth(&self, tree: TreeId) -> Result<u32> {

@@ -4,7 +4,7 @@
 use std::{
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -75,13 +75,21 @@ impl PgTransactionState {
     fn apply(&mut self, change: &Change) -> Result<Receipt> {
         self.check_open()?;
         refuse_unsupported(change, self.agent)?;
-        let mut applied = self.writer.apply(change, self.group);
+        let start = Instant::now();
+        let mut applied = self.writer.lock_trees(change).and_then(|()| self.writer.apply(change, self.group));
         // If nothing was read or answered, the first change may begin again.
         for _ in 0..FIRST_ATTEMPTS {
             match &applied {
-                Err(error) if may_retry(error) && self.agent.is_none() && !self.has_read => {
+                Err(error)
+                    if may_retry(error)
+                        && self.agent.is_none()
+                        && !self.has_read
+                        && start.elapsed() < self.writer.wait =>
+                {
                     self.writer.roll_back();
-                    applied = begin_alone(&mut self.writer).and_then(|()| self.writer.apply(change, None));
+                    applied = begin_alone(&mut self.writer)
+                        .and_then(|()| self.writer.lock_trees(change))
+                        .and_then(|()| self.writer.apply(change, None));
                 }
                 _ => break,
             }

@@ -13,7 +13,7 @@ use super::{
     connection::{Params, PostgresConnection},
     copy_tables::{CopiedTable, TABLES},
     decode::get,
-    fts_index, verify,
+    fts_index, recount,
 };
 use crate::store::{CopyReport, OpenOptions, Result, Store, StoreError};
 
@@ -44,7 +44,7 @@ pub(in crate::store) fn transfer_from_file(
     }
     conn.on_all_tables("ANALYZE")?;
     // A file stores no count of an only child, a database every count.
-    verify::recount_nodes(&conn)?;
+    recount::recount_all_nodes(&conn)?;
     fts_index::index_missing(&conn, "")?;
     let (ours, theirs) = (source.snapshot()?, to.snapshot()?);
     report.differences = compare(Compared::of(&*ours), Compared::of(&*theirs))?;

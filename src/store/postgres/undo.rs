@@ -3,7 +3,7 @@
 use super::{
     apply::{PgChangeApplier, signed},
     decode::{coded, get, int, opt_int},
-    journal::group_range,
+    journal::END_OF_GROUP,
     uuid::Uuid,
     visibility,
 };
@@ -20,15 +20,16 @@ use crate::{
 pub(super) fn undo(apply: &mut PgChangeApplier<'_>, group: u64) -> Result<()> {
     apply.flush()?;
     let target = signed(group);
-    let (first, end) = group_range(target);
-    let sql =
-        "SELECT op, change, tree, node, undo FROM journal WHERE seq >= $1 AND seq < $2 AND grp = $3 ORDER BY seq DESC";
+    let sql = format!(
+        "SELECT op, change, tree, node, undo FROM journal
+         WHERE seq >= $1 AND seq < {END_OF_GROUP} AND grp = $1 ORDER BY seq DESC"
+    );
     let read = |row: &tokio_postgres::Row| {
         let tree: Uuid = get(row, 2)?;
         let node = opt_int(row, 3)?.map(|node| (tree, node));
         Ok(RevertedEntry { op: coded(row, 0, Op::from_code)?, change: int(row, 1)?, node, undo: get(row, 4)? })
     };
-    let entries = apply.conn.query(sql, &[&first, &end, &target])?.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let entries = apply.conn.query(&sql, &[&target])?.iter().map(read).collect::<Result<Vec<_>>>()?;
     revert((apply.change, group), &entries, |entry| {
         let inverse = entry.inverse(group, |(tree, node)| inverse_of_append(apply, tree, node))?;
         let inverse = match (inverse, entry.node) {

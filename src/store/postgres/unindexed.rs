@@ -13,16 +13,11 @@ use crate::{
     text_index::WordTokenizer,
 };
 
-/// A node that is not indexed yet.
-struct UnindexedNode {
-    seq: i64,
-    at: i64,
-    parent: Option<i64>,
-    /// Its text, if it matches the filter.
-    text: Option<String>,
-}
+/// Nodes that are read at once.
+const PAGE_NODES: i64 = 1_024;
 
-/// Adds postings from nodes that are not indexed yet.
+/// Adds postings from nodes that are not indexed yet. Of a node that the filter leaves out only the place in its tree is read,
+/// by which bursts are found.
 pub(super) fn add(
     conn: &PostgresConnection,
     indexed: i64,
@@ -30,30 +25,32 @@ pub(super) fn add(
     filter: &WordFilter,
     found: &mut Postings,
 ) -> Result<()> {
-    let conditions = PgConditions::of(filter, 2);
+    let conditions = PgConditions::of(filter, 3);
     let sql = format!(
-        "SELECT n.seq, n.created_at, n.parent, (true{}), {SEARCHED} FROM nodes n WHERE n.seq > $1 ORDER BY n.seq",
+        "SELECT n.seq, n.created_at, n.parent, t.* FROM nodes n LEFT JOIN LATERAL (SELECT {SEARCHED}) t ON true{}
+         WHERE n.seq > $1 ORDER BY n.seq LIMIT $2",
         conditions.sql
     );
-    let rows = conn.query(&sql, &conditions.with(&[&indexed]))?;
-    let mut nodes = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let seq = int(row, 0)?;
-        let among = filter.among.as_ref().is_none_or(|among| among.contains(&seq.unsigned_abs()));
-        let fits = among && get::<Option<bool>>(row, 3)?.unwrap_or(false);
-        let text = fits.then(|| fts_index::text(row, 4)).transpose()?;
-        nodes.push(UnindexedNode { seq, at: int(row, 1)?, parent: opt_int(row, 2)?, text });
-    }
-    let parents: Vec<i64> = nodes.iter().filter_map(|node| node.parent).filter(|parent| *parent <= indexed).collect();
-    let mut known = fts_index::times_and_bursts(conn, &parents)?;
     let wanted: HashMap<&str, usize> = words.iter().enumerate().map(|(at, word)| (word.as_str(), at)).collect();
     let mut tokenizer = WordTokenizer::default();
-    for node in nodes {
-        let burst = burst(node.seq, node.at, node.parent.and_then(|parent| known.get(&parent).copied()));
-        known.insert(node.seq, (node.at, burst));
-        let Some(text) = node.text else { continue };
-        let passages = tokenizer.passages(&text);
-        found.add_unindexed(node.seq.unsigned_abs(), &passages, &wanted, || Ok(burst))?;
+    let mut known = HashMap::new();
+    let mut after = indexed;
+    loop {
+        let rows = conn.query(&sql, &conditions.with(&[&after, &PAGE_NODES]))?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after = int(last, 0)?;
+        let mut parents = rows.iter().filter_map(|row| opt_int(row, 2).transpose()).collect::<Result<Vec<_>>>()?;
+        parents.retain(|parent| *parent <= indexed && !known.contains_key(parent));
+        known.extend(fts_index::times_and_bursts(conn, &parents)?);
+        for row in &rows {
+            let (seq, at, parent) = (int(row, 0)?, int(row, 1)?, opt_int(row, 2)?);
+            let burst = burst(seq, at, parent.and_then(|parent| known.get(&parent).copied()));
+            known.insert(seq, (at, burst));
+            let is_among = filter.among.as_ref().is_none_or(|among| among.contains(&seq.unsigned_abs()));
+            if is_among && get::<Option<&str>>(row, 3)?.is_some() {
+                let passages = tokenizer.passages(&fts_index::text(row, 3)?);
+                found.add_unindexed(seq.unsigned_abs(), &passages, &wanted, || Ok(burst))?;
+            }
+        }
     }
-    Ok(())
 }

@@ -8,6 +8,7 @@ use std::{collections::HashMap, error::Error};
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 
 use super::{
+    apply::{PgChangeApplier, signed},
     connection::PostgresConnection,
     decode::{get, int},
     fts_query,
@@ -37,15 +38,18 @@ impl ToSql for SignBits {
     to_sql_checked!();
 }
 
-/// Saves the vectors of a batch, except those of nodes that were purged since, and notes its range as complete.
+/// Saves the vectors of a batch, except those of nodes that were purged since, and notes its range as complete. The trees are
+/// locked first, so that a purge that runs meanwhile has ended.
 pub(super) fn save(
-    conn: &PostgresConnection,
+    apply: &mut PgChangeApplier<'_>,
     model: &str,
     (first, last): (u64, u64),
     vectors: &[(u64, Vec<f32>)],
 ) -> Result<()> {
-    let signed = |seq: u64| i64::try_from(seq).unwrap_or(i64::MAX);
+    let conn = apply.conn;
     let nodes: Vec<i64> = vectors.iter().map(|(node, _)| signed(*node)).collect();
+    let trees = conn.query("SELECT DISTINCT tree FROM nodes WHERE seq = ANY($1)", &[&nodes])?;
+    apply.state.lock(conn, &trees.iter().map(|row| get(row, 0)).collect::<Result<Vec<_>>>()?)?;
     let stored =
         vectors.iter().map(|(_, vector)| pack_with_code(vector)).map(|(packed, code)| (packed, SignBits(code)));
     let (packed, codes): (Vec<Vec<u8>>, Vec<SignBits>) = stored.unzip();

@@ -2,7 +2,7 @@
 //!
 //! A change that fails is answered, and the others are applied again without it. A deadlock, a serialization failure or a
 //! lost connection is repeated: nothing was answered. After a connection was lost at COMMIT, the transaction's
-//! number shows whether it was committed.
+//! number shows whether it was committed. A change whose tree another transaction holds waits; the others are committed.
 
 use std::{
     sync::{
@@ -17,9 +17,10 @@ use tokio::sync::oneshot;
 
 use super::{
     apply::{PgChangeApplier, WriteState},
-    connection::PostgresConnection,
-    group_reads,
+    connection::{LOCK_WAIT, PostgresConnection},
+    group_locks, group_reads,
     indexer::PgIndexer,
+    purge::vacuum,
     server_url::PgServer,
     session_state,
     uuid::Uuid,
@@ -51,6 +52,7 @@ impl QueuedChange for Queued {
 
 struct PgWriteJob {
     change: Arc<Queued>,
+    submitted: Instant,
     reply: Reply,
 }
 
@@ -79,7 +81,7 @@ impl PgWriterHandle {
         let shared: Option<Arc<dyn QueuedChange>> = Some(Arc::clone(&change) as Arc<dyn QueuedChange>);
         if let Some(queue) = &self.queue {
             // If the thread has ended, the caller finds the channel closed.
-            drop(queue.send(PgWriteJob { change, reply }));
+            drop(queue.send(PgWriteJob { change, submitted: Instant::now(), reply }));
         }
         // A commit of a server takes longer than a thread needs to wake.
         Pending { receipt, shared, polls: 0 }
@@ -106,12 +108,15 @@ pub(super) struct WriteConnection {
     pub(super) state: WriteState,
     /// True if one thread uses it, which is in no runtime.
     is_alone: bool,
+    /// Threads that vacuum after purges, and answer these.
+    vacuums: Vec<JoinHandle<()>>,
 }
 
 impl WriteConnection {
     pub(super) fn new(server: PgServer, options: &OpenOptions) -> Self {
         let (ids, rules) = (Arc::clone(&options.ids), Arc::clone(&options.rules));
-        Self { server, conn: None, ids, rules, wait: options.wait, state: WriteState::default(), is_alone: false }
+        let (state, wait) = (WriteState::default(), options.wait);
+        Self { server, conn: None, ids, rules, wait, state, is_alone: false, vacuums: Vec::new() }
     }
 
     /// The connection, opened if there is none.
@@ -134,15 +139,33 @@ impl WriteConnection {
 
     pub(super) fn begin(&mut self) -> Result<()> {
         self.state = WriteState::default();
-        self.conn()?.begin()
+        let wait = self.wait;
+        self.conn()?.begin_within(wait)
     }
 
-    /// Begins a transaction and reads what a group needs.
-    fn begin_group(&mut self, group: &[PgWriteJob]) -> Result<()> {
+    /// Begins a transaction and reads what a group needs. With `blocked`, moves changes there whose trees other transactions
+    /// hold, and does not wait for these.
+    fn begin_group(&mut self, group: &mut Vec<PgWriteJob>, blocked: Option<&mut Vec<PgWriteJob>>) -> Result<()> {
         self.conn()?;
         self.state = WriteState::default();
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
-        group_reads::begin(conn, &mut self.state, group.iter().map(|job| &job.change.0), &self.rules)
+        let begins = blocked.is_none();
+        if let Some(blocked) = blocked {
+            let changes: Vec<&Change> = group.iter().map(|job| &job.change.0).collect();
+            let mut waits = group_locks::lock_free(conn, &changes, &self.rules)?.into_iter();
+            blocked.extend(group.extract_if(.., |_| waits.next().unwrap_or(false)));
+        }
+        let changes = group.iter().map(|job| &job.change.0);
+        group_reads::read(conn, &mut self.state, changes, &self.rules, (begins, self.wait))
+    }
+
+    /// Locks the trees of a change in an open transaction before anything else. Appends do so themselves.
+    pub(super) fn lock_trees(&mut self, change: &Change) -> Result<()> {
+        if change.mutations.iter().all(|mutation| matches!(mutation, Mutation::Append(_))) {
+            return Ok(());
+        }
+        let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
+        group_locks::lock_trees(conn, &mut self.state, change, &self.rules)
     }
 
     /// Applies a change in the open transaction; `group` is the first journal entry of what it belongs to.
@@ -181,13 +204,6 @@ impl WriteConnection {
             self.conn = None;
         }
     }
-
-    /// Removes dead rows after a purge, which still hold its text.
-    fn vacuum(&mut self) -> Result<()> {
-        self.conn()?.on_all_tables("VACUUM").map_err(|error| {
-            StoreError::Conflict(format!("the content is purged, but traces stay until a VACUUM succeeds: {error}"))
-        })
-    }
 }
 
 /// True for an error of the connection.
@@ -202,9 +218,19 @@ pub(super) fn may_retry(error: &StoreError) -> bool {
 
 fn run(mut worker: WriteConnection, mut indexer: PgIndexer, jobs: &mpsc::Receiver<PgWriteJob>) {
     let mut answered = (0, Instant::now());
-    while let Ok(job) = jobs.recv() {
-        let mut mutations = job.change.0.mutations.len();
-        let mut group = vec![job];
+    // Changes whose trees other transactions hold.
+    let mut blocked: Vec<PgWriteJob> = Vec::new();
+    loop {
+        let mut group = std::mem::take(&mut blocked);
+        let before = group.len();
+        if before == 0 {
+            match jobs.recv() {
+                Ok(job) => group.push(job),
+                Err(_) => break,
+            }
+        }
+        // Those that wait leave room for others.
+        let mut mutations: usize = group.iter().skip(before).map(|job| job.change.0.mutations.len()).sum();
         while mutations < MAX_GROUP_MUTATIONS {
             match jobs.try_recv() {
                 Ok(job) => {
@@ -218,22 +244,35 @@ fn run(mut worker: WriteConnection, mut indexer: PgIndexer, jobs: &mpsc::Receive
             }
         }
         answered.0 = group.len();
-        worker.commit_group(group);
-        if let Err(error) = indexer.add(worker.state.appended, worker.state.bytes) {
+        let is_divided = before > 0 && group.len() > before;
+        blocked = worker.commit_group(group, is_divided);
+        if let Some(conn) = worker.conn.as_deref()
+            && let Err(error) = indexer.add(conn, worker.state.appended, worker.state.bytes)
+        {
             tracing::debug!(%error, "the indexer");
         }
         answered.1 = Instant::now();
     }
+    for vacuum in worker.vacuums {
+        // The thread does not panic; if it did, no caller is left to report to.
+        let _ = vacuum.join();
+    }
 }
 
 impl WriteConnection {
-    /// Commits changes in one transaction and answers them.
-    fn commit_group(&mut self, mut group: Vec<PgWriteJob>) {
+    /// Commits changes in one transaction and answers them. Returns those whose trees other transactions hold; if it is
+    /// `divided`, the others do not wait for these.
+    fn commit_group(&mut self, mut group: Vec<PgWriteJob>, mut is_divided: bool) -> Vec<PgWriteJob> {
         let start = Instant::now();
         let mut pause = RETRY_PAUSES[0];
+        let mut blocked = Vec::new();
         while !group.is_empty() {
-            let error = match self.try_group(&group) {
-                Ok(receipts) => return self.answer(group, receipts),
+            let begun = Instant::now();
+            let error = match self.try_group(&mut group, is_divided.then_some(&mut blocked)) {
+                Ok(receipts) => {
+                    self.answer(group, receipts);
+                    break;
+                }
                 Err((at, error)) => {
                     self.roll_back();
                     if !may_retry(&error)
@@ -245,20 +284,36 @@ impl WriteConnection {
                     error
                 }
             };
+            if matches!(error, StoreError::Busy { .. }) && begun.elapsed() >= LOCK_WAIT {
+                if is_divided || group.len() == 1 {
+                    blocked.append(&mut group);
+                }
+                is_divided = true;
+                continue;
+            }
             if !may_retry(&error) || start.elapsed() > self.wait {
                 for job in group {
                     drop(job.reply.send(Err(copied(&error, self.wait))));
                 }
-                return;
+                break;
             }
             thread::sleep(pause);
             pause = (pause * 2).min(RETRY_PAUSES[1]);
         }
+        for job in blocked.extract_if(.., |job| job.submitted.elapsed() > self.wait) {
+            drop(job.reply.send(Err(StoreError::Busy { waited: self.wait })));
+        }
+        blocked
     }
 
-    /// Applies and commits all changes; an error names the change that failed, if one did.
-    fn try_group(&mut self, group: &[PgWriteJob]) -> std::result::Result<Vec<Receipt>, (Option<usize>, StoreError)> {
-        self.begin_group(group).map_err(|error| (None, error))?;
+    /// Applies and commits all changes but those that are moved to `blocked`; an error names the change that failed, if one
+    /// did.
+    fn try_group(
+        &mut self,
+        group: &mut Vec<PgWriteJob>,
+        blocked: Option<&mut Vec<PgWriteJob>>,
+    ) -> std::result::Result<Vec<Receipt>, (Option<usize>, StoreError)> {
+        self.begin_group(group, blocked).map_err(|error| (None, error))?;
         let mut receipts = Vec::with_capacity(group.len());
         for (at, job) in group.iter().enumerate() {
             let receipt = self.apply(&job.change.0, None).map_err(|error| (Some(at), error))?;
@@ -274,9 +329,9 @@ impl WriteConnection {
     }
 
     /// Applies and writes each change before the next, so that the one at fault is known.
-    fn one_by_one(&mut self, group: &[PgWriteJob]) -> std::result::Result<Vec<Receipt>, (usize, StoreError)> {
+    fn one_by_one(&mut self, group: &mut Vec<PgWriteJob>) -> std::result::Result<Vec<Receipt>, (usize, StoreError)> {
         self.roll_back();
-        self.begin().map_err(|error| (0, error))?;
+        self.begin_group(group, None).map_err(|error| (0, error))?;
         let mut receipts = Vec::with_capacity(group.len());
         for (at, job) in group.iter().enumerate() {
             receipts.push(self.apply(&job.change.0, None).map_err(|error| (at, error))?);
@@ -286,18 +341,32 @@ impl WriteConnection {
         Ok(receipts)
     }
 
+    /// Answers changes. Purges are answered after a vacuum, for which the others do not wait.
     fn answer(&mut self, group: Vec<PgWriteJob>, receipts: Vec<Receipt>) {
-        let purged = group.iter().any(|job| is_purge(&job.change.0));
-        let vacuumed = if purged { self.vacuum() } else { Ok(()) };
+        let mut purges = Vec::new();
         for (job, receipt) in group.into_iter().zip(receipts) {
-            // A failed vacuum concerns only purges: other changes of the transaction are complete.
-            let result = match &vacuumed {
-                Err(error) if is_purge(&job.change.0) => Err(copied(error, self.wait)),
-                _ => Ok(receipt),
-            };
+            if is_purge(&job.change.0) {
+                purges.push((job, receipt));
+                continue;
+            }
             drop(job.change);
-            drop(job.reply.send(result));
+            drop(job.reply.send(Ok(receipt)));
         }
+        if purges.is_empty() {
+            return;
+        }
+        let (server, wait) = (self.server.clone(), self.wait);
+        let run = move || {
+            let vacuumed = vacuum(&server);
+            for (job, receipt) in purges {
+                drop(job.change);
+                let result = vacuumed.as_ref().map(|()| receipt).map_err(|error| copied(error, wait));
+                drop(job.reply.send(result));
+            }
+        };
+        self.vacuums.retain(|vacuum| !vacuum.is_finished());
+        // Without a thread the callers find their channels closed.
+        self.vacuums.extend(thread::Builder::new().name("loomtree-vacuum".to_owned()).spawn(run));
     }
 }
 

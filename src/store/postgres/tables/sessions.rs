@@ -17,9 +17,16 @@ use crate::{
     types::{Session, SessionCounts, Timestamp},
 };
 
+/// Columns of a session. The last two are its position and cursor if they are visible, so that one statement reads most lists.
+/// As subqueries they are read for the rows of a limit only.
 const SESSION: &str = "SELECT s.id, s.workspace, s.agent, s.tree, s.position, s.versions, s.started_at, s.last_active_at,
     s.expires_at, s.turn_count, s.total_tokens, s.active, s.metadata, s.model, s.project, s.external_ref, s.delegated_by,
-    s.since, (SELECT c.node FROM cursors c WHERE c.session = s.id AND c.seen_at >= s.last_active_at), s.person_turns
+    s.since, (SELECT c.node FROM cursors c WHERE c.session = s.id AND c.seen_at >= s.last_active_at), s.person_turns,
+    (SELECT n.id FROM nodes n LEFT JOIN node_state h ON h.tree = n.tree AND h.node = n.seq
+     WHERE n.tree = s.tree AND n.seq = s.position AND h.hidden_by IS NULL),
+    (SELECT n.id FROM cursors c JOIN nodes n ON n.id = c.node
+         LEFT JOIN node_state h ON h.tree = n.tree AND h.node = n.seq
+     WHERE c.session = s.id AND c.seen_at >= s.last_active_at AND h.hidden_by IS NULL)
     FROM sessions s";
 
 /// The id of a node, or of its nearest visible ancestor if it is hidden, in the version that is shown.
@@ -32,9 +39,17 @@ fn visible(conn: &PostgresConnection, key: NodeKey, versions: &[NodeId]) -> Resu
 fn read(conn: &PostgresConnection, row: &Row) -> Result<Session> {
     let tree = id(row, 3, TreeId::from_bytes)?;
     let versions: Vec<NodeId> = from_json(row, 5)?;
-    let position = opt_int(row, 4)?.map(|seq| visible(conn, NodeKey { tree, seq }, &versions)).transpose()?;
-    let cursor = opt_id(row, 18, NodeId::from_bytes)?.map(|id| path::find(conn, id)).transpose()?.flatten();
-    let cursor = cursor.map(|at| visible(conn, at.key, &versions)).transpose()?;
+    let position = match opt_id(row, 20, NodeId::from_bytes)? {
+        None => opt_int(row, 4)?.map(|seq| visible(conn, NodeKey { tree, seq }, &versions)).transpose()?,
+        found => found,
+    };
+    let cursor = match opt_id(row, 21, NodeId::from_bytes)? {
+        None => {
+            let at = opt_id(row, 18, NodeId::from_bytes)?.map(|id| path::find(conn, id)).transpose()?.flatten();
+            at.map(|at| visible(conn, at.key, &versions)).transpose()?
+        }
+        found => found,
+    };
     Ok(Session {
         id: id(row, 0, SessionId::from_bytes)?,
         workspace: get(row, 1)?,

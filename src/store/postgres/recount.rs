@@ -1,0 +1,145 @@
+//! Rebuilding: the counts of nodes and trees and the states of sessions, page by page of trees, then the index.
+
+use super::{
+    connection::PostgresConnection,
+    decode::{get, int},
+    fts_index, session_state,
+    uuid::{NO_TREE, Uuid},
+    vectors,
+};
+use crate::{
+    session_state::CompiledRules,
+    store::{RebuildReport, Result},
+};
+
+/// Number of trees of a page, and of nodes after which a page ends.
+const PAGE_TREES: i64 = 1_024;
+const PAGE_NODES: i64 = 16_384;
+
+/// Settings of a transaction that counts pages. Statistics do not foresee the nodes of a page: a loop over a part of them for
+/// each would take their square. Each part is read by an index.
+pub(super) const PAGE_SETTINGS: &str =
+    "SET LOCAL enable_seqscan = off; SET LOCAL enable_nestloop = off; SET LOCAL jit = off";
+
+/// A recount of what the nodes of trees `$1` count. Yields the nodes whose stored counts differ.
+pub(super) const WRONG_NODES: &str = "WITH states AS (
+        SELECT tree, node, continuations, annotations, versions, links, bookmarked, hidden_by FROM node_state
+            WHERE tree = ANY($1::uuid[])
+    ), parts (tree, node, c, a, v, l) AS (
+        SELECT n.tree, n.parent, (n.kind = 0)::int, (n.kind = 1)::int, 0, 0 FROM nodes n
+            LEFT JOIN states s ON s.tree = n.tree AND s.node = n.seq
+            LEFT JOIN states p ON p.tree = n.tree AND p.node = n.parent
+            WHERE n.tree = ANY($1) AND n.parent IS NOT NULL AND n.kind IN (0, 1)
+                AND s.hidden_by IS NOT DISTINCT FROM p.hidden_by
+        UNION ALL SELECT tree, version_of, 0, 0, 1, 0 FROM nodes
+            WHERE tree = ANY($1) AND version_of IS NOT NULL AND kind = 6
+        UNION ALL SELECT tree, source, 0, 0, 0, 1 FROM links WHERE tree = ANY($1) AND NOT removed
+        UNION ALL SELECT t.tree, t.seq, 0, 0, 0, (SELECT count(*) FROM links l WHERE l.target_node = t.id
+                AND NOT l.removed AND (t.tree, t.seq) <> (l.tree, l.source)) FROM nodes t WHERE t.tree = ANY($1)
+    ), counted AS (
+        SELECT tree, node, sum(c) AS c, sum(a) AS a, sum(v) AS v, sum(l) AS l FROM parts GROUP BY tree, node
+    )
+    SELECT n.tree, n.seq, n.local_id, coalesce(d.c, 0)::bigint AS c, coalesce(d.a, 0)::bigint AS a,
+        coalesce(d.v, 0)::bigint AS v, coalesce(d.l, 0)::bigint AS l, b.node IS NOT NULL AS b
+    FROM nodes n LEFT JOIN states s ON s.tree = n.tree AND s.node = n.seq
+        LEFT JOIN counted d ON d.tree = n.tree AND d.node = n.seq
+        LEFT JOIN bookmarks b ON b.tree = n.tree AND b.node = n.seq AND b.tree = ANY($1)
+    WHERE n.tree = ANY($1)
+        AND (coalesce(s.continuations, 0), coalesce(s.annotations, 0), coalesce(s.versions, 0), coalesce(s.links, 0),
+             coalesce(s.bookmarked, false))
+        <> (coalesce(d.c, 0), coalesce(d.a, 0), coalesce(d.v, 0), coalesce(d.l, 0), b.node IS NOT NULL)";
+
+/// A recount of what trees `$1` count. Yields the trees whose stored counts differ.
+pub(super) const WRONG_TREES: &str = "WITH visible AS (
+        SELECT n.tree, n.seq, n.kind, n.depth, coalesce(s.continuations, 0) AS continuations
+        FROM nodes n LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq AND s.tree = ANY($1::uuid[])
+        WHERE n.tree = ANY($1) AND s.hidden_by IS NULL
+    ), counted AS (
+        SELECT t.tree, count(n.seq) AS nodes, count(*) FILTER (WHERE n.kind = 0) AS messages,
+            count(*) FILTER (WHERE n.kind = 0 AND n.continuations = 0) AS leaves,
+            count(*) FILTER (WHERE n.continuations >= 2) AS branch_points, coalesce(max(n.depth), 0) AS max_depth
+        FROM tree_state t LEFT JOIN visible n ON n.tree = t.tree WHERE t.tree = ANY($1) GROUP BY t.tree
+    )
+    SELECT c.tree, c.nodes, c.messages, c.leaves, c.branch_points, c.max_depth
+    FROM counted c JOIN tree_state t ON t.tree = c.tree AND t.tree = ANY($1)
+    WHERE (t.nodes, t.messages, t.leaves, t.branch_points, t.max_depth)
+        <> (c.nodes, c.messages, c.leaves, c.branch_points, c.max_depth)";
+
+/// Passes on all trees in the order of their ids, in pages of about 16,384 nodes.
+pub(super) fn each_tree_page(conn: &PostgresConnection, mut each: impl FnMut(&[Uuid]) -> Result<()>) -> Result<()> {
+    let sql = "SELECT t.id, coalesce(s.nodes, 0) FROM trees t LEFT JOIN tree_state s ON s.tree = t.id
+               WHERE t.id > $1 ORDER BY t.id LIMIT $2";
+    let mut after = NO_TREE;
+    loop {
+        let (mut trees, mut nodes): (Vec<Uuid>, i64) = (Vec::new(), 0);
+        for row in conn.query(sql, &[&after, &PAGE_TREES])? {
+            if nodes >= PAGE_NODES {
+                break;
+            }
+            trees.push(get(&row, 0)?);
+            nodes += int(&row, 1)?;
+        }
+        let Some(last) = trees.last() else { return Ok(()) };
+        after = *last;
+        each(&trees)?;
+    }
+}
+
+/// Runs a function in a transaction that counts pages.
+fn in_transaction<T>(conn: &PostgresConnection, run: impl FnOnce() -> Result<T>) -> Result<T> {
+    conn.batch(&format!("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {PAGE_SETTINGS}"))?;
+    let done = run();
+    let ended = conn.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" });
+    done.and_then(|done| ended.map(|()| done))
+}
+
+/// Recomputes all derived data. The trees of a page are locked while it is recomputed.
+pub(super) fn rebuild(conn: &PostgresConnection, rules: &CompiledRules) -> Result<RebuildReport> {
+    let (mut nodes, mut trees, mut registers) = (0, 0, 0);
+    each_tree_page(conn, |page| {
+        let counted = in_transaction(conn, || recount(conn, page, rules))?;
+        nodes += counted.0;
+        trees += counted.1;
+        registers += counted.2;
+        Ok(())
+    })?;
+    // Vectors cost a model's time; they are computed again on demand.
+    vectors::clear(conn)?;
+    let indexed = fts_index::rebuild(conn)?;
+    Ok(RebuildReport { nodes, trees, indexed, registers })
+}
+
+/// Corrects the counts of all nodes.
+pub(super) fn recount_all_nodes(conn: &PostgresConnection) -> Result<()> {
+    each_tree_page(conn, |page| in_transaction(conn, || recount_nodes(conn, page)).map(drop))
+}
+
+/// Corrects the counts of the nodes of trees; returns the number of wrong ones.
+fn recount_nodes(conn: &PostgresConnection, trees: &[Uuid]) -> Result<u64> {
+    conn.execute(
+        &format!(
+            "INSERT INTO node_state (tree, node, continuations, annotations, versions, links, bookmarked)
+             SELECT tree, seq, c, a, v, l, b FROM ({WRONG_NODES}) w
+             ON CONFLICT (tree, node) DO UPDATE SET continuations = excluded.continuations,
+                 annotations = excluded.annotations, versions = excluded.versions, links = excluded.links,
+                 bookmarked = excluded.bookmarked"
+        ),
+        &[&trees],
+    )
+}
+
+/// Corrects the counts of trees, of their nodes, and the states of their sessions. Locks the trees first, as a writer does.
+fn recount(conn: &PostgresConnection, trees: &[Uuid], rules: &CompiledRules) -> Result<(u64, u64, u64)> {
+    conn.query("SELECT 1 FROM tree_state WHERE tree = ANY($1) ORDER BY tree FOR UPDATE", &[&trees])?;
+    let nodes = recount_nodes(conn, trees)?;
+    let wrong_trees = conn.execute(
+        &format!(
+            "UPDATE tree_state t SET nodes = w.nodes, messages = w.messages, leaves = w.leaves,
+                 branch_points = w.branch_points, max_depth = w.max_depth FROM ({WRONG_TREES}) w
+             WHERE t.tree = w.tree AND t.tree = ANY($1)"
+        ),
+        &[&trees],
+    )?;
+    conn.batch("SET LOCAL enable_nestloop = on")?;
+    Ok((nodes, wrong_trees, session_state::rebuild_states(conn, trees, rules)?))
+}
