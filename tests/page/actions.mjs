@@ -467,6 +467,147 @@ try {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
+  /** Delays the answer of one request. Returns the bodies of those that match. */
+  const delayed = async (pattern, ms, times = 1) => {
+    const bodies = [];
+    await page.route(pattern, async (route) => {
+      bodies.push(route.request().postData());
+      const response = await route.fetch();
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      await route.fulfill({ response });
+    }, { times });
+    return bodies;
+  };
+
+  await check("of two texts that were asked for, the last is edited", async () => {
+    await open("9pakc5");
+    const entries = page.locator(".entry");
+    const [first, second] = [entries.nth(-2), entries.nth(-1)];
+    const text = view("9pakc5").content;
+    let delay = 300;
+    await page.route(/\/api\/v1\/nodes\/[0-9A-Z]{26}$/, async (route) => {
+      delay += 300;
+      const [response] = await Promise.all([route.fetch(), new Promise((resolve) => setTimeout(resolve, delay))]);
+      await route.fulfill({ response });
+    });
+    for (const entry of [first, second]) {
+      await entry.hover();
+      await entry.getByRole("button", { name: "Edit", exact: true }).click();
+    }
+    const area = page.locator("dialog textarea");
+    await area.waitFor();
+    await area.press("End");
+    await page.keyboard.type("+");
+    await page.waitForTimeout(400);
+    truth((await area.inputValue()).startsWith(text.slice(0, 20)), "the text");
+    await keys("Backspace", "Escape");
+    await closed();
+    await page.unrouteAll({ behavior: "wait" });
+  });
+
+  await check("a dialog saves once, and closes only itself", async () => {
+    await open("9pakc5");
+    const notes = await delayed(/\/changes$/, 500);
+    await keys("a");
+    await page.keyboard.type("a slow note");
+    await keys("Control+Enter", "Control+Enter");
+    await page.keyboard.type(" and more");
+    await keys("Control+Enter");
+    equal(await page.locator("dialog textarea").inputValue(), "a slow note", "the field during the save");
+    await closed();
+    equal(notes.length, 1, "saves");
+    await delayed(/\/changes$/, 500);
+    await keys("a");
+    await page.keyboard.type("a note that closes late");
+    await keys("Control+Enter", "Escape");
+    await closed();
+    await keys("b");
+    await page.keyboard.type("a label");
+    await page.locator(".note", { hasText: "closes late" }).waitFor();
+    equal(await page.locator("dialog textarea").inputValue(), "a label", "the other dialog");
+    const labels = await delayed(/\/changes$/, 300, 4);
+    for (let times = 0; times < 3; times++) await page.keyboard.down("Enter");
+    await closed();
+    await page.keyboard.down("Enter");
+    await page.keyboard.up("Enter");
+    equal([labels.length, await page.locator(".streams").count()], [1, 0], "saves and generations of a held Enter");
+    await page.unrouteAll({ behavior: "wait" });
+  });
+
+  await check("results of lines wait while another dialog is open", async () => {
+    await open("9pakc5");
+    await delayed(/\/arrow$/, 500);
+    await page.locator(".composer textarea").fill("→ view 2ef3kv");
+    await page.locator(".composer textarea").focus();
+    await keys("Enter", "Escape");
+    await palette("rename");
+    const dialog = page.getByRole("dialog", { name: "Rename the tree" });
+    await dialog.waitFor();
+    await page.locator(".notice", { hasText: "The lines have run" }).first().waitFor();
+    truth(await dialog.isVisible(), "the dialog");
+    await keys("Escape");
+    await closed();
+    await page.locator(".notice").getByRole("button", { name: "Show" }).click();
+    await page.locator(".results pre").waitFor();
+    await keys("Escape");
+    await closed();
+    // A session that was ended elsewhere is replaced.
+    const mine = (await api("/sessions?limit=100")).data.filter((session) => session.workspace === "page");
+    for (const { id } of mine) await page.evaluate((id) => fetch(`/api/v1/sessions/${id}`, { method: "DELETE" }), id);
+    await page.locator(".composer textarea").fill("→ view 2ef3kv");
+    await page.locator(".composer textarea").focus();
+    await keys("Enter");
+    await page.locator(".results pre").waitFor();
+    await keys("Escape");
+    await closed();
+  });
+
+  await check("Escape stops a generation that has no answer yet; one whose connection broke stays shown", async () => {
+    await open("9pakc5");
+    await page.locator(".count-field select").selectOption("1");
+    const cookie = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
+    const children = () => view("9pakc5").state.continuations;
+    const before = children();
+    let resume = () => {};
+    const pause = () => (bench.pause = new Promise((resolve) => (resume = resolve)));
+    await page.evaluate(() => localStorage.setItem("loom-models", "[\"sea\"]"));
+    await page.reload();
+    await at("9pakc5");
+    await page.locator(".outline-scroll").focus();
+    const running = async () => (await api("/generations")).data.length;
+    pause();
+    await page.route(/continuations$/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await route.continue();
+    }, { times: 1 });
+    const stopped = page.waitForRequest((request) => request.method() === "DELETE");
+    await keys("g");
+    await page.locator(".streams").waitFor();
+    await keys("Escape");
+    await until("no streams", async () => !(await page.locator(".streams").count()));
+    await stopped;
+    await until("the end", async () => !(await running()));
+    resume();
+    equal(await here(), "9pakc5", "the cursor");
+    pause();
+    // The answer ends without its events, while the generation runs.
+    await page.route(/continuations$/, async (route) => {
+      const { method, url, body } = { method: "POST", url: route.request().url(), body: route.request().postData() };
+      const answer = await fetch(url, { method, body, headers: { cookie, origin: bench.started.address, "content-type": "application/json" } });
+      answer.text().catch(() => {});
+      await route.fulfill({ status: 200, headers: { "content-type": "text/event-stream", "x-loom-generation": answer.headers.get("x-loom-generation") }, body: "" });
+    }, { times: 1 });
+    await keys("g");
+    await page.locator(".streams").waitFor();
+    await page.waitForTimeout(500);
+    equal([await running(), await page.locator(".streams").count()], [1, 1], "what runs and what is shown");
+    resume();
+    bench.pause = null;
+    await until("the end", async () => !(await page.locator(".streams").count()));
+    await until("its branch", () => page.locator(".branch", { hasText: "A line of the sea." }).count());
+    truth(children() > before, "the continuation is saved");
+  });
+
   await check("without a model, the notice says what to do", async () => {
     const own = new Bench();
     try {

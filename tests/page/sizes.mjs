@@ -1,5 +1,8 @@
-// The page in windows of several sizes: what is current stays in view, dialogs fit, nothing is wider than the window.
+// The page in windows of several sizes: what is current stays in view, dialogs fit, nothing is wider than the window. The last
+// checks are of a long tree.
 
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import { Bench, checks, until, equal, truth, at as waitAt } from "./harness.mjs";
 
 const bench = new Bench();
@@ -20,6 +23,21 @@ const open = async (id) => {
   await page.goto(`${bench.started.address}/#/${bench.run("view", id)[0].id}`);
   await waitAt(id, page);
 };
+
+/** A tab, and a tree in which message 400 of 700 follows message 99 and each other one the message before it. */
+const long = async () => {
+  if (!long.tree) {
+    const parent = (at) => (at ? `n${at === 400 ? 99 : at - 1}` : null);
+    const message = (at) => ({ id: `n${at}`, author: { role: at % 2 ? "assistant" : "user" }, create_time: 1.7e9 + at, content: { content_type: "text", parts: [`Message ${at}.`] } });
+    const mapping = Object.fromEntries(Array.from({ length: 700 }, (_, at) => [`n${at}`, { id: `n${at}`, parent: parent(at), children: [], message: message(at) }]));
+    const file = path.join(bench.home, "long.json");
+    writeFileSync(file, JSON.stringify([{ title: "long", create_time: 1.7e9, update_time: 1.7e9, current_node: "n699", conversation_id: "long", mapping }]));
+    [long.tree] = bench.run("import", file)[0].trees;
+  }
+  const address = (node) => `${bench.started.address}/#/${node.id}`;
+  return { tab: page, address, message: (at) => bench.run("search", "--tree", long.tree, `"Message ${at}"`)[0] };
+};
+
 
 try {
   ({ page } = await bench.openSample());
@@ -115,6 +133,77 @@ try {
     await tab("Read");
     await until("the text", () => page.locator(".entry.is-cursor", { hasText: "The log book. Give" }).isVisible());
     await size(1280);
+  });
+
+  await check("every button can be reached in a low window", async () => {
+    const reach = (of, what) => of.evaluate((element) => {
+      element.scrollIntoView({ block: "nearest" });
+      const { top, bottom } = element.getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight + 1;
+    }).then((isIn) => truth(isIn, what));
+    await page.locator(".composer textarea").fill("A line.\n".repeat(12));
+    for (const [width, height] of [[320, 256], [667, 320], [740, 200]]) {
+      await size(width, height);
+      for (const name of ["Add", "Answer"]) await reach(page.locator(".composer").getByRole("button", { name, exact: true }), `${name} at ${width}×${height}`);
+      await reach(page.locator(".composer textarea"), `the input line at ${width}×${height}`);
+      await page.locator(".entry.is-cursor").getByRole("button", { name: "More" }).click();
+      for (const item of [page.getByRole("menuitem").first(), page.getByRole("menuitem").last()]) await reach(item, `the menu at ${width}×${height}`);
+      await page.keyboard.press("Escape");
+    }
+    await page.locator(".composer textarea").fill("");
+    await size(1280);
+  });
+
+  await check("an excluded message can be read", async () => {
+    await page.locator(".outline-scroll").focus();
+    await page.keyboard.press("X");
+    await page.locator(".entry.is-excluded").waitFor();
+    for (const colorScheme of ["dark", "light"]) {
+      await page.emulateMedia({ colorScheme });
+      equal(await bench.findings(page), [], `axe: ${colorScheme}`);
+    }
+  });
+
+  await check("a refresh reads again what is loaded, and keeps the place in the outline", async () => {
+    const { message, tab, address } = await long();
+    await tab.goto(address(message(699)));
+    await waitAt(message(699).local_id, tab);
+    await tab.locator(".reading-scroll").evaluate((pane) => (pane.scrollTop = 0));
+    const early = tab.locator(`.entry[data-node="${message(680).id}"]`);
+    await early.waitFor();
+    bench.run("exclude", "--tree", long.tree, message(680).local_id);
+    await early.locator(".mark", { hasText: "excluded" }).waitFor();
+    // Far above the cursor, whose line is not loaded any more.
+    const first = () => tab.evaluate(() => {
+      const pane = document.querySelector(".outline-scroll").getBoundingClientRect();
+      const [line] = [...document.querySelectorAll(".line")].filter((each) => each.getBoundingClientRect().top >= pane.top).sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top);
+      return [Number(line?.textContent.match(/Message (\d+)/)?.[1]), line?.classList.contains("on-path")];
+    });
+    await until("the beginning", async () => {
+      await tab.locator(".outline-scroll").evaluate((pane) => (pane.scrollTop = Math.max(60, pane.scrollTop - 4_000)));
+      return (await first())[0] < 90;
+    });
+    // Lines are drawn in the frame after the scroll, and more of them may be on their way.
+    await tab.waitForTimeout(400);
+    const before = await first();
+    equal(before[1], true, "the line is on the path");
+    bench.run("exclude", "--tree", long.tree, message(before[0] + 2).local_id);
+    await tab.locator(".line.is-excluded", { hasText: `Message ${before[0] + 2}.` }).waitFor();
+    equal(await first(), before, "the first line, and whether it is on the path");
+  });
+
+  await check("a comparison finds where long branches parted", async () => {
+    const { message, tab, address } = await long();
+    await tab.goto(address(message(399)));
+    await waitAt(message(399).local_id, tab);
+    await tab.locator(".outline-scroll").focus();
+    await tab.keyboard.press("x");
+    await tab.goto(address(message(699)));
+    await waitAt(message(699).local_id, tab);
+    await tab.locator(".outline-scroll").focus();
+    await tab.keyboard.press("d");
+    await tab.locator(".compare-common q", { hasText: "Message 99." }).waitFor();
+    await tab.keyboard.press("Escape");
   });
 
   await check.harmless();

@@ -197,7 +197,7 @@ try {
     await keys("Escape", "ArrowLeft");
     await at(model.local_id);
     truth(!(await prose().inputValue()).includes("One"), "the text of the node before");
-    await page.unroute(/\/api\/v1\/nodes\/.*\/text$/);
+    await page.unrouteAll({ behavior: "wait" });
     await keys("ArrowRight");
     await until("the text after a step", () => isShown(" One two three four"));
     await prose().focus();
@@ -220,7 +220,7 @@ try {
       await keys("Escape");
       await page.locator(".notice").first().waitFor();
     }
-    await page.unroute(/\/api\/v1\/nodes\/.*\/text$/);
+    await page.unrouteAll({ behavior: "wait" });
     await page.reload();
     for (const [node, words] of [[left, "Left. Mine"], [right, "Right. Yours"]]) {
       await open(node);
@@ -230,7 +230,151 @@ try {
     await keys("Control+s");
     await saved();
     equal(path(await here(page)), ["Base old.", "Right. Yours"], "each change in its node");
-    equal(await page.evaluate(() => sessionStorage.getItem("loom-prose-drafts")?.includes("Yours")), false, "a draft after its save");
+    equal(await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }]).includes("Yours")), false, "a draft after its save");
+  });
+
+  await check("text is saved by a Tab out of its buttons, and when the server answers again", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "Kept ");
+    await open(first);
+    await keys("e");
+    await page.keyboard.type("words");
+    for (let times = 0; times < 7; times++) await keys("Tab");
+    await saved();
+    equal(path(await here(page)), ["Kept words"], "after the Tab");
+    await page.context().setOffline(true);
+    await prose().focus();
+    await keys("Control+End");
+    await page.keyboard.type(" too");
+    await keys("Escape");
+    await until("offline", () => page.locator(".is-offline").count());
+    await page.context().setOffline(false);
+    await saved();
+    equal(path(await here(page)), ["Kept words too"], "after the connection");
+    // A save whose answer is lost is not repeated.
+    await page.route(/\/text$/, (route) => route.fetch().then(() => route.abort()), { times: 1 });
+    await prose().focus();
+    await keys("Control+End");
+    await page.keyboard.type(" late");
+    await keys("Escape");
+    await until("offline", () => page.locator(".is-offline").count());
+    await saved();
+    equal(bench.run("view", await here(page))[0].content, "Kept words too late", "after the answer was lost");
+    equal((await page.evaluate((id) => fetch(`/api/v1/nodes/${id}/versions`).then((answer) => answer.json()), first.id)).data.length, 4, "versions");
+  });
+
+  await check("the browser asks before unsaved text is closed, and the next tab has it", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "Kept ");
+    const tab = async () => {
+      const other = await page.context().newPage();
+      await other.goto(`${bench.started.address}/#/${first.id}`);
+      await waitAt(first.local_id, other);
+      return other;
+    };
+    const close = async (other) => {
+      const asked = other.waitForEvent("dialog");
+      await other.close({ runBeforeUnload: true });
+      equal([(await asked).type(), await (await asked).accept()], ["beforeunload", undefined], "the question");
+      await until("closed", () => other.isClosed());
+    };
+    let other = await tab();
+    await other.route(/\/text$/, (route) => route.abort());
+    await other.locator(".prose-text").focus();
+    await other.keyboard.type("words");
+    await close(other);
+    other = await tab();
+    equal(await other.locator(".prose-text").inputValue(), "Kept words", "the text");
+    await other.locator(".prose-text").focus();
+    await other.keyboard.press("Control+s");
+    await until("the save", () => bench.run("view", "--path", first.id).length === 1 && bench.run("log").some((entry) => entry.op === "edit"));
+    await other.close();
+    other = await tab();
+    await other.keyboard.press("a");
+    await other.keyboard.type("a note");
+    await close(other);
+    other = await tab();
+    await other.keyboard.press("a");
+    equal(await other.locator("dialog textarea").inputValue(), "a note", "the draft of the note");
+    await other.getByRole("button", { name: "Discard the draft" }).click();
+    await other.close();
+  });
+
+  await check("a long text is continued by new nodes, and keys typed on stay text", async () => {
+    const long = "word ".repeat(4798);
+    const [{ root: first }] = bench.run("new", "--buffer", long);
+    await open(first);
+    await keys("e");
+    await page.keyboard.type("The end is near.");
+    await keys("Control+s");
+    await saved();
+    await page.keyboard.type(" And on.");
+    truth((await prose().inputValue()).endsWith("The end is near. And on."), "the text");
+    const pasted = " leaf".repeat(11_000);
+    await page.evaluate((text) => document.execCommand("insertText", false, text), pasted);
+    await keys("Control+s");
+    await saved();
+    const nodes = path(await here(page));
+    equal(nodes.join("") === `${long}The end is near. And on.${pasted}`, true, "the saved text");
+    truth(nodes.length > 3 && nodes.slice(1).every((text) => text.length < 43_000), `lengths: ${nodes.map((text) => text.length)}`);
+    equal(await prose().inputValue() === nodes.join(""), true, "the shown text");
+    // Had the page removed the text, what is typed on would run commands.
+    await prose().focus();
+    await page.evaluate(() => document.querySelector(".prose-text").remove());
+    await keys("u", "Space");
+    await page.locator(".notice", { hasText: "was closed" }).waitFor();
+    equal([path(await here(page)).length, await page.locator(".streams").count()], [nodes.length, 0], "commands that ran");
+    await page.reload();
+  });
+
+  await check("a generation that ends leaves the text that is being typed", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "The lamp was lit.");
+    await open(first);
+    await page.locator(".count-field select").selectOption("1");
+    let release = () => {};
+    const typed = new Promise((resolve) => (release = resolve));
+    await page.route(/continuations$/, async (route) => {
+      const response = await route.fetch();
+      await typed;
+      await route.fulfill({ response });
+    }, { times: 1 });
+    await prose().focus();
+    await keys("Control+End", "Control+Enter");
+    await page.locator(".streams").waitFor();
+    await prose().focus();
+    await page.keyboard.type(" I wrote");
+    release();
+    await page.locator(".stream.is-done").waitFor();
+    await page.keyboard.type(" on.");
+    equal(await prose().inputValue(), "The lamp was lit. I wrote on.", "the text");
+    await keys("Control+s");
+    await saved();
+    await keys("1");
+    await until("the continuation", async () => (await prose().inputValue()).length > 30);
+    equal(path(await here(page))[0], "The lamp was lit. I wrote on.", "the text before it");
+    await page.locator(".count-field select").selectOption("3");
+  });
+
+  await check("lines that end by CR and LF are no changes, and are counted", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "One.\r\nTwo.\r\n");
+    const [second] = bench.run("say", "--at", first.local_id, "Three.\r\nFour.\rFive.")[0].nodes;
+    await open(second);
+    await prose().focus();
+    await keys("Control+Home");
+    await page.keyboard.type("X");
+    await keys("Control+s");
+    await saved();
+    equal([await prose().inputValue(), path(await here(page))], ["XOne.\nTwo.\nThree.\nFour.\nFive.", ["XOne.\nTwo.\n", "Three.\r\nFour.\rFive."]], "the text");
+    await caretAfter("Four.");
+    await page.locator(".prose-bar").getByRole("button", { name: "Split" }).click();
+    await until("the half", async () => (await here(page)) !== second.local_id);
+    equal(path(await here(page)).at(-1), "Three.\r\nFour.", "the first half");
+    const [{ root: other }] = bench.run("new", "aa\r\nbb\r\ncc dd");
+    await open(other);
+    await keys("S");
+    await page.locator("dialog textarea").evaluate((area) => { area.focus(); area.setSelectionRange(6, 6); });
+    await page.getByRole("button", { name: "Split here" }).click();
+    await closed();
+    await until("the half", async () => (await here(page)) !== other.local_id);
+    equal(bench.run("view", await here(page))[0].content, "aa\r\nbb\r\n", "the first half by the dialog");
   });
 
   await check("an edit is kept by a step that follows at once", async () => {
@@ -245,7 +389,7 @@ try {
     await page.keyboard.type(" small");
     await keys("Escape", "ArrowLeft");
     await at(first.local_id);
-    await page.unroute(/\/api\/v1\/nodes\/.*\/text$/);
+    await page.unrouteAll({ behavior: "wait" });
     await keys("ArrowRight");
     await until("the edit", async () => (await prose().inputValue()) === "One light. Two small boats.");
   });
@@ -280,12 +424,33 @@ try {
     await keys("Escape", "b");
     await page.keyboard.type("a mark");
     await keys("Enter");
+    await closed();
     const undo = page.locator(".notice button", { hasText: "Undo" });
     await undo.waitFor();
     bench.run("annotate", "--tree", sample, "9pakc5", "by another window");
     await undo.click();
     await until("a refusal", () => page.locator(".notice", { hasText: "a later change" }).count());
     equal(view("9pakc5").state.bookmark, "a mark", "the mark");
+  });
+
+  await check("what is typed while a tree begins is its next message", async () => {
+    await page.route(/\/api\/v1\/trees$/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await route.continue();
+    }, { times: 1 });
+    await keys("Control+k");
+    await page.keyboard.type("new tree");
+    await keys("Enter");
+    const field = page.locator(".composer textarea");
+    await page.locator(".welcome").waitFor();
+    await field.focus();
+    await page.keyboard.type("It begins.");
+    await keys("Enter");
+    await page.keyboard.type("It goes on.");
+    await until("the tree", () => page.locator(".entry", { hasText: "It begins." }).count());
+    equal(await field.inputValue(), "It goes on.", "the input line");
+    await keys("Enter");
+    await until("the message", () => page.locator(".entry.is-cursor", { hasText: "It goes on." }).count());
   });
 
   await check("a node is split by key and by menu", async () => {
@@ -299,7 +464,7 @@ try {
     await keys("S");
     for (let times = 0; times < 6; times++) await keys("ArrowRight");
     await page.locator("dialog textarea").waitFor();
-    await until("the preview", async () => (await page.locator("dialog [role=status]").textContent()).includes("Right."));
+    await until("the preview", async () => (await page.locator("dialog .form-row [role=status]").textContent()).includes("Right."));
     await keys("Enter");
     await closed();
     await until("the first half", async () => (await here(page)) !== first.local_id);
@@ -380,6 +545,13 @@ try {
     await keys("Escape");
     await until("closed", async () => !(await page.locator(".completion").count()));
     truth((await field.inputValue()).endsWith(" n"), "Escape closes the list only");
+    await field.fill("→ boo\n→ view 9pakc5");
+    await field.evaluate((area) => area.setSelectionRange(5, 5));
+    await page.keyboard.type("k");
+    await page.locator(".completion", { hasText: /^bookmark/ }).waitFor();
+    await keys("Tab");
+    equal(await field.inputValue(), "→ bookmark \n→ view 9pakc5", "the next line stays");
+    await keys("Escape");
     await field.fill("");
     await keys("Escape");
   });
@@ -477,6 +649,7 @@ try {
     await page.locator(".outline-scroll").focus();
     await keys("A", "Tab", "Tab");
     equal(await page.locator(":focus").textContent(), "Approve once", "the focus");
+    await until("ready", () => page.locator(":focus").isEnabled());
     await keys("Enter");
     await until("the report", () => bench.run("do", "→ recall tool:delegate")[0].text.includes("task completed"));
     await delegate();
@@ -510,6 +683,50 @@ try {
     await delegate();
     await page.getByRole("button", { name: "Approve once" }).click();
     await until("the command without a question", painted);
+  });
+
+  await check("one request is decided at a time, by one click or key that was meant for it", async () => {
+    const decisions = [];
+    let list = [{ id: 11, tool: "run_command", summary: "ls", details: `ls${"\n".repeat(40)}rm -rf x`, always: "run_command of ex\u200bactly this" }];
+    await page.route(/\/api\/v1\/approvals$/, (route) => route.fulfill({ json: { data: list } }));
+    await page.route(/\/api\/v1\/approvals\/\d+$/, (route) => {
+      const id = Number(route.request().url().split("/").at(-1));
+      decisions.push(id);
+      list = list.filter((each) => each.id !== id);
+      return route.fulfill({ status: 204 });
+    });
+    const card = page.locator(".approval");
+    const approve = page.getByRole("button", { name: "Approve once" });
+    await page.locator(".approval", { hasText: "rm -rf x" }).waitFor();
+    equal(await approve.isDisabled(), true, "at first it cannot be decided");
+    truth((await card.textContent()).includes("run_command of ex\\u{200b}actly this, until"), "the scope is text");
+    truth(/\d+ more lines below/.test(await card.locator(".approval-more").textContent()), "hidden lines are counted");
+    await card.locator("pre").evaluate((pre) => (pre.scrollTop = 9_999));
+    await until("the end", async () => (await card.locator(".approval-more").textContent()) === "This is the end.");
+    list = [...list, ...[12, 13, 14].map((id) => ({ id, tool: "run_command", summary: `rm -rf ${id}` }))];
+    await until("the count", async () => (await card.textContent()).includes("1 of 4"));
+    equal(await card.count(), 1, "requests that are shown");
+    await approve.click({ trial: true });
+    const box = await approve.boundingBox();
+    await page.mouse.dblclick(box.x + 20, box.y + 10, { delay: 60 });
+    await page.locator(".approval", { hasText: "rm -rf 12" }).waitFor();
+    equal(decisions, [11], "decided by a double click");
+    await page.locator(".outline-scroll").focus();
+    await keys("A", "Tab");
+    await until("ready", () => approve.isEnabled());
+    await page.locator(".outline-scroll").focus();
+    await keys("A", "Tab", "Enter", "Enter");
+    await page.locator(".approval", { hasText: "rm -rf 13" }).waitFor();
+    truth((await page.locator(":focus").getAttribute("class")) === "approval", "the next request has the focus");
+    await until("ready", () => approve.isEnabled());
+    await keys("Enter", "Tab", "Tab", "Enter", "Enter");
+    await page.locator(".approval", { hasText: "rm -rf 14" }).waitFor();
+    await until("ready", () => approve.isEnabled());
+    await keys("Tab", "Enter", "Enter");
+    await until("none", async () => !(await card.count()));
+    truth((await page.locator(":focus").getAttribute("class")).includes("outline-scroll"), "the focus is where it was");
+    equal([decisions, await page.locator(".streams").count()], [[11, 12, 13, 14], 0], "decisions and generations");
+    await page.unrouteAll({ behavior: "wait" });
   });
 
   await check.harmless();

@@ -19,8 +19,9 @@ use crate::{
 const MAX_COUNTED_SIBLINGS: u32 = 2_000;
 /// Attached nodes of one kind shown with a node.
 const MAX_ATTACHED: u32 = 8;
-/// Bytes of a node that a page edits in place.
-const MAX_PROSE_BYTES: usize = 24_000;
+/// Bytes of a node that a page edits in place. The page continues a long text by a new node far below this, so that only
+/// insertions and texts of others reach it.
+const MAX_PROSE_BYTES: usize = 48_000;
 /// Bytes of an attached node.
 const MAX_ATTACHED_BYTES: usize = 4_000;
 

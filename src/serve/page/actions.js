@@ -1,6 +1,7 @@
 // Changes of the tree. Each is one request; the window is read again afterwards, and one undo reverts it.
 
 import { get, post, call } from "./api.js";
+import { effect, untracked } from "./signals.js";
 import * as state from "./state.js";
 import { go, refresh, isAway } from "./walk.js";
 
@@ -49,24 +50,60 @@ export async function runLines(text) {
     if (!tree) throw new Error("there is no tree yet");
     // A quoted text may have several lines.
     const lines = text.split(/\n(?=\s*(?:→|->))/).filter((line) => line.trim());
-    let session = sessions.get(tree);
-    if (!session) session = (await post("/sessions", { tree, position: state.cursor.value, workspace: "page" })).id;
-    await post(`/sessions/${session}/switch`, { node: state.cursor.value });
+    const begin = async () => (await post("/sessions", { tree, position: state.cursor.value, workspace: "page" })).id;
+    const move = (/** @type {string} */ id) => post(`/sessions/${id}/switch`, { node: state.cursor.value });
+    let session = sessions.get(tree) ?? (await begin());
+    await move(session).catch(async (error) => {
+      // Another program may have ended the session.
+      if (error.code === "offline" || !sessions.delete(tree)) throw error;
+      session = await begin();
+      await move(session);
+    });
     const answer = await post("/arrow", { lines, session });
     failed = lines.filter((_, at) => !answer.results[at]?.ok).join("\n");
     sessions.set(tree, answer.session);
     const { position_id: position } = await get(`/sessions/${answer.session}`);
-    state.dialog.value = { kind: "results", results: answer.results };
+    openLate({ kind: "results", results: answer.results }, "The lines have run");
     await (position && position !== state.cursor.value ? go(position) : refresh());
   });
   return failed;
 }
 
+/** Opens a dialog that the user did not wait for. While another one is open, a notice offers it. @param {{kind: string, [key: string]: any}} dialog @param {string} text */
+export function openLate(dialog, text) {
+  if (!state.dialog.value) return void (state.dialog.value = dialog);
+  let isOpened = false;
+  const run = () => {
+    isOpened = true;
+    state.dialog.value = dialog;
+  };
+  const offer = () => state.notify(text, { action: { label: "Show", run } });
+  offer();
+  // The notice ends after a while, so it is shown again when the other dialog closes.
+  const stop = effect(() => {
+    if (state.dialog.value) return;
+    queueMicrotask(() => stop());
+    if (!isOpened) untracked(offer);
+  });
+}
+
+/** Number of the last request for a dialog. */
+let asked = 0;
+
+/** Opens a dialog when what it shows was read, unless another one was asked for or opened meanwhile. @param {() => Promise<{kind: string, [key: string]: any}>} read */
+function openAfter(read) {
+  const own = ++asked;
+  return attempt(async () => {
+    const dialog = await read();
+    if (own === asked && !state.dialog.value) state.dialog.value = dialog;
+  });
+}
+
 /** Opens the editor of a node. @param {string} [node] */
 export function edit(node = state.cursor.value ?? "") {
-  return attempt(async () => {
+  return openAfter(async () => {
     const { content, parent_id } = await get(`/nodes/${node}`);
-    state.dialog.value = { kind: "edit", node, content, parent: parent_id };
+    return { kind: "edit", node, content, parent: parent_id };
   });
 }
 
@@ -171,10 +208,7 @@ export function pin(entry = state.current.value) {
 
 /** Opens the text of a node that merges nodes. @param {string[]} ids */
 export function merge(ids) {
-  return attempt(async () => {
-    const nodes = await Promise.all(ids.map((id) => get(`/nodes/${id}`)));
-    state.dialog.value = { kind: "merge", nodes };
-  });
+  return openAfter(async () => ({ kind: "merge", nodes: await Promise.all(ids.map((id) => get(`/nodes/${id}`))) }));
 }
 
 /** @param {string[]} nodes @param {string} content */
@@ -188,17 +222,13 @@ export function saveMerge(nodes, content) {
 
 /** Asks for the place at which a node is split. @param {string} [node] */
 export function askSplit(node = state.cursor.value ?? "") {
-  return attempt(async () => {
-    const { content } = await get(`/nodes/${node}`);
-    state.dialog.value = { kind: "split", node, content };
-  });
+  return openAfter(async () => ({ kind: "split", node, content: (await get(`/nodes/${node}`)).content }));
 }
 
 /** Splits a node before a character. The continuations follow the second half. @param {string} node @param {number} at */
 export function split(node, at) {
   return attempt(async () => {
     const { node: head } = await change(node, { op: "split", at });
-    state.dialog.value = null;
     state.versions.value = state.versions.value.filter((version) => version !== node);
     await go(head.id);
     undoable("Split in two; the original stays as a version");

@@ -34,13 +34,51 @@ export class ApiError extends Error {
   }
 }
 
+/** Time without a byte from the server after which it is taken for unreachable. Its streams send something every 10 seconds. */
+const SILENCE_MS = 25_000;
+/** Requests whose answer is not complete, and streams. @type {Set<AbortController>} */
+const pending = new Set();
+/** @type {WeakMap<Response, AbortController>} */
+const owners = new WeakMap();
+let heardAt = performance.now();
+let isSuspect = false;
+
+const offline = () => new ApiError(0, "offline", "the server does not answer");
+
+/** @param {Response} response */
+function settle(response) {
+  const own = owners.get(response);
+  if (own) pending.delete(own);
+}
+
+// A server that hangs, or a network that drops everything, closes no connection. The silence is seen twice, because the first
+// look after a pause of the page, such as a sleep of the machine, comes before what has arrived.
+setInterval(() => {
+  const isSilent = !document.hidden && performance.now() - heardAt > SILENCE_MS;
+  if (document.hidden || !pending.size) heardAt = performance.now();
+  else if (isSilent && isSuspect) for (const each of pending) each.abort();
+  isSuspect = isSilent;
+}, 1_000);
+
+document.addEventListener("visibilitychange", () => (heardAt = performance.now()));
+
 /**
  * Sends a request and returns the response, whose status is a success.
  * @param {string} method @param {string} path @param {unknown} [body] @param {AbortSignal} [signal]
  */
 export async function send(method, path, body, signal) {
+  const response = await begin(method, path, body, signal);
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) settle(response);
+  return response;
+}
+
+/** @param {string} method @param {string} path @param {unknown} body @param {AbortSignal} [signal] */
+async function begin(method, path, body, signal) {
+  const own = new AbortController();
+  if (!pending.size) heardAt = performance.now();
+  pending.add(own);
   /** @type {RequestInit} */
-  const request = { method, signal, credentials: "same-origin" };
+  const request = { method, signal: signal ? AbortSignal.any([signal, own.signal]) : own.signal, credentials: "same-origin" };
   if (body instanceof Blob) {
     request.body = body;
   } else if (body !== undefined) {
@@ -52,11 +90,14 @@ export async function send(method, path, body, signal) {
   try {
     response = await fetch(path, request);
   } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new ApiError(0, "offline", "the server does not answer");
+    pending.delete(own);
+    throw signal?.aborted ? error : offline();
   }
+  heardAt = performance.now();
+  owners.set(response, own);
   if (response.ok) return response;
   const answer = await response.json().catch(() => null);
+  settle(response);
   const { code = "error", message = response.statusText, hint } = answer?.error ?? {};
   throw new ApiError(response.status, code, message, hint);
 }
@@ -77,12 +118,30 @@ export function answerLocally(handler) {
  */
 export async function call(method, path, body, signal) {
   if (local) return local(method, path, body);
-  const response = await send(method, `/api/v1${path}`, body, signal);
-  return response.status === 204 || response.status === 202 ? /** @type {T} */ (null) : response.json();
+  const response = await begin(method, `/api/v1${path}`, body, signal);
+  try {
+    return response.status === 204 || response.status === 202 ? /** @type {T} */ (null) : await response.json();
+  } catch (error) {
+    throw signal?.aborted ? error : offline();
+  } finally {
+    settle(response);
+  }
 }
 
 /** @template [T=any] @param {string} path @param {AbortSignal} [signal] @returns {Promise<T>} */
 export const get = (path, signal) => call("GET", path, undefined, signal);
+
+/** Returns the whole list at a path, which the server sends in pages. @template [T=any] @param {string} path @param {AbortSignal} [signal] @returns {Promise<T[]>} */
+export async function list(path, signal) {
+  const entries = [];
+  const query = `${path}${path.includes("?") ? "&" : "?"}limit=1000`;
+  for (let after = ""; ; ) {
+    const { data, next } = await get(`${query}${after}`, signal);
+    entries.push(...data);
+    if (!next) return entries;
+    after = `&after=${encodeURIComponent(next)}`;
+  }
+}
 
 /** @template [T=any] @param {string} path @param {unknown} [body] @returns {Promise<T>} */
 export const post = (path, body = {}) => call("POST", path, body);
@@ -97,20 +156,30 @@ export const upload = (path, file) => call("POST", path, file);
 export async function readEvents(response, receive) {
   const reader = /** @type {ReadableStream} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    rest += value;
-    const blocks = rest.split(/\r?\n\r?\n/);
-    rest = blocks.pop() ?? "";
-    for (const block of blocks) {
-      let [event, data, id] = ["message", "", ""];
-      for (const line of block.split(/\r?\n/)) {
-        if (line.startsWith("event:")) event = line.slice(6).trim();
-        else if (line.startsWith("data:")) data += line.slice(5);
-        else if (line.startsWith("id:")) id = line.slice(3).trim();
-      }
-      if (data) receive(event, JSON.parse(data), id);
+  try {
+    for (;;) {
+      const { value, done } = await reader.read().catch(() => {
+        throw offline();
+      });
+      if (done) return;
+      heardAt = performance.now();
+      rest += value;
+      const blocks = rest.split(/\r?\n\r?\n/);
+      rest = blocks.pop() ?? "";
+      for (const block of blocks) receiveEvent(block, receive);
     }
+  } finally {
+    settle(response);
   }
+}
+
+/** @param {string} block @param {(event: string, data: any, id: string) => void} receive */
+function receiveEvent(block, receive) {
+  let [event, data, id] = ["message", "", ""];
+  for (const line of block.split(/\r?\n/)) {
+    if (line.startsWith("event:")) event = line.slice(6).trim();
+    else if (line.startsWith("data:")) data += line.slice(5);
+    else if (line.startsWith("id:")) id = line.slice(3).trim();
+  }
+  if (data) receive(event, JSON.parse(data), id);
 }

@@ -3,28 +3,13 @@
 
 import { html, classes, createRef, Component, Button } from "./elements.js";
 import { effect } from "./signals.js";
-import { get, post } from "./api.js";
+import { get } from "./api.js";
 import * as state from "./state.js";
-import { go, refresh, isAway, holdSteps, visitVersion } from "./walk.js";
+import { go, refresh } from "./walk.js";
 import { change } from "./actions.js";
 import { generate, choose } from "./streams.js";
-import { ProseText, editable } from "./buffer-text.js";
-
-/** Name under which this tab stores typed text that is not saved yet. */
-const DRAFTS = "loom-prose-drafts";
-/** Drafts that are stored; older ones are dropped. */
-const MAX_DRAFTS = 50;
-
-/** Unsaved changes by the last node of the text that they were made in, the newest last. @type {Map<string, import("./buffer-text.js").ProseChanges>} */
-const drafts = new Map(JSON.parse(sessionStorage.getItem(DRAFTS) ?? "[]"));
-
-/** Stores the unsaved changes of a text in place of those of a node. @param {string} node @param {ProseText} text */
-function storeDraft(node, text) {
-  drafts.delete(node);
-  if (text.isChanged) drafts.set(text.end.id, text.changes());
-  for (const oldest of drafts.keys()) if (drafts.size > MAX_DRAFTS) drafts.delete(oldest);
-  sessionStorage.setItem(DRAFTS, JSON.stringify([...drafts]));
-}
+import { ProseText, editable, shownProse } from "./buffer-text.js";
+import { isSaving, saveProse, storeDraft, restoreDraft } from "./prose-save.js";
 
 /** Places the caret at the end of the text. Returns false if no text is shown. */
 export function focusProse() {
@@ -40,15 +25,16 @@ export class Prose extends Component {
   text = new ProseText(this.props.entries);
   /** Entries that the text was made of. */
   shown = this.props.entries;
-  state = { caret: 0, isSaving: false };
+  state = { caret: 0 };
   /** @type {(() => void) | undefined} */
   stop;
 
   componentDidMount() {
-    this.restore();
+    this.show();
     this.area.current.value = this.text.text;
     let isFirst = true;
     this.stop = effect(() => {
+      isSaving.value;
       state.online.value;
       if (!isFirst) queueMicrotask(() => this.setState({}));
       isFirst = false;
@@ -59,6 +45,8 @@ export class Prose extends Component {
 
   componentWillUnmount() {
     this.stop?.();
+    this.leave();
+    if (shownProse.peek() === this.text) shownProse.value = null;
   }
 
   /** @param {{entries: import("./api.js").Entry[]}} next */
@@ -67,15 +55,27 @@ export class Prose extends Component {
     const place = entries.at(-1)?.place;
     const isSame = place === this.text.end.place;
     // A window from before the save may still arrive after it.
-    const isOlder = this.state.isSaving && place === this.shown.at(-1)?.place;
+    const isOlder = isSaving.peek() && place === this.shown.at(-1)?.place;
     // Typed text stays until it is saved, whatever others write meanwhile.
     if (this.text.isChanged && (isSame || isOlder)) return;
     const area = this.area.current;
     const fromEnd = isSame && area ? this.text.text.length - area.selectionEnd : 0;
+    this.leave();
     this.text = new ProseText(entries);
     this.shown = entries;
-    this.restore();
+    this.show();
     this.caret = Math.max(0, this.text.text.length - fromEnd);
+  }
+
+  /** Saves what was typed before another text is shown. */
+  leave() {
+    if (this.text.isChanged) saveProse(this.text);
+  }
+
+  /** Restores what was typed here before the page was loaded again, or before a failed save and a step elsewhere. */
+  show() {
+    restoreDraft(this.text);
+    shownProse.value = this.text;
   }
 
   componentDidUpdate() {
@@ -90,12 +90,6 @@ export class Prose extends Component {
   /** Place of the caret after new text. @type {number | null} */
   caret = null;
 
-  /** Restores what was typed here before the page was loaded again, or before a failed save and a step elsewhere. */
-  restore() {
-    const draft = drafts.get(this.text.end.id);
-    if (draft) this.text.repeat(draft);
-  }
-
   onInput = () => {
     const area = this.area.current;
     this.text.change(area.value, area.selectionEnd);
@@ -108,47 +102,13 @@ export class Prose extends Component {
     this.setState({ caret });
   };
 
-  /** Saves on leaving, but not when a button of the text takes the focus. @param {FocusEvent} event */
-  onBlur = (event) => {
+  /** Saves on leaving the text and its buttons. @param {FocusEvent} event */
+  onFocusOut = (event) => {
     const next = event.relatedTarget;
-    if (next instanceof Element && next.closest(".prose-bar")) return;
-    this.save();
+    if (!(next instanceof Element && next.closest(".prose"))) this.save();
   };
 
-  /** Saves what was typed. Returns the node at the end of the path; null if it failed. @returns {Promise<string | null>} */
-  async save() {
-    const at = state.cursor.value;
-    const prose = this.text;
-    const changes = prose.changes();
-    const { edits, appended } = changes;
-    const before = prose.end.id;
-    if (this.state.isSaving) return null;
-    if (!edits.length && !appended) return at;
-    this.setState({ isSaving: true });
-    const text = prose.text;
-    try {
-      const bodies = edits.map(({ part, content }) => ({ node: part.id, content }));
-      const answer = post(`/nodes/${before}/text`, { edits: bodies, appended: appended?.content });
-      holdSteps(answer);
-      const { nodes } = await answer;
-      const changed = new Set(edits.map(({ part }) => part.id));
-      state.versions.value = [...state.versions.value.filter((id) => !changed.has(id)), ...nodes.slice(0, edits.length)];
-      edits.forEach(({ part }, at) => visitVersion(part.id, nodes[at]));
-      prose.adoptSave(text, changes, nodes);
-      storeDraft(before, prose);
-      const end = prose.end.id;
-      const count = edits.length + Number(appended !== null);
-      state.announcement.value = count === 1 ? "Saved" : `Saved, ${count} nodes`;
-      // The user may have gone to another node meanwhile, or be on the way.
-      if (!isAway()) await (state.cursor.value === at ? go(end) : refresh());
-      return end;
-    } catch (error) {
-      state.fail(error);
-      return null;
-    } finally {
-      this.setState({ isSaving: false });
-    }
-  }
+  save = () => saveProse(this.text);
 
   /** Saves, and splits the node at the caret unless the caret is between two nodes. Goes to what is before the caret. */
   async cut() {
@@ -212,23 +172,24 @@ export class Prose extends Component {
   };
 
   render() {
-    const { caret, isSaving } = this.state;
+    const { caret } = this.state;
+    const isBusy = isSaving.peek();
     const { text } = this;
     const part = text.parts[text.partAt(caret)];
     const entry = this.props.entries.find((/** @type {import("./api.js").Entry} */ entry) => entry.id === part.id);
-    const status = isSaving ? "saving…" : text.isChanged ? "not saved" : "";
-    return html`<div class="prose">
+    const status = isBusy ? "saving…" : text.isChanged ? "not saved" : "";
+    return html`<div class="prose" onFocusOut=${this.onFocusOut}>
       <div class="prose-page">
         <div class="prose-mirror" aria-hidden="true" dir="auto">${text.pieces().map((piece, at) => html`<span key=${at} class=${piece.model ? "is-model" : ""}>${piece.text}</span>`)}${"\u200b"}</div>
         <textarea class="prose-text" ref=${this.area} defaultValue=${text.text} dir="auto" spellcheck="true" aria-label="Text of this branch"
-          onInput=${this.onInput} onSelect=${this.follow} onKeyUp=${this.follow} onClick=${this.follow} onBlur=${this.onBlur} onKeyDown=${this.onKeyDown}></textarea>
+          onInput=${this.onInput} onSelect=${this.follow} onKeyUp=${this.follow} onClick=${this.follow} onKeyDown=${this.onKeyDown}></textarea>
       </div>
       <div class="prose-bar">
         ${entry && html`<a class="id" href=${`#/${entry.id}`} title="Node at the caret">${entry.local_id}</a>
           <span class="dim">${entry.version.count > 1 ? `version ${entry.version.number} of ${entry.version.count}` : entry.author}</span>`}
         <span class="spacer"></span>
         <span class=${classes("prose-status", text.isChanged && "mark")} role="status">${status}</span>
-        ${text.isChanged && html`<${Button} class="small" text="Save" label="Save what you typed" keys="Ctrl-S" disabled=${isSaving} onClick=${() => this.save()} />`}
+        ${text.isChanged && html`<${Button} class="small" text="Save" label="Save what you typed" keys="Ctrl-S" disabled=${isBusy} onClick=${this.save} />`}
         <${Button} class="small" icon="cut" text="Split" label="Split the node at the caret" onClick=${this.splitHere} />
         <${Button} class="small" icon="spark" text="Continue here" label="Have models continue at the caret" keys="Ctrl-Enter" onClick=${this.continueHere} />
       </div></div>`;

@@ -1,10 +1,38 @@
 // The text of a path without node boundaries. Each character keeps its node and whether a model wrote it, so saving makes
 // versions of the changed nodes only, and model text stays visible as such.
 
+import { signal } from "./signals.js";
+
 /**
- * @typedef {{id: string, place: string, byModel: boolean, text: string}} Part
+ * Part of the text. `raw`: the node's content, whose lines may end otherwise than those of a text field.
+ * @typedef {{id: string, place: string, byModel: boolean, text: string, raw: string}} Part
  * @typedef {{edits: {part: Part, content: string}[], appended: {after: Part, content: string} | null}} ProseChanges
  */
+
+/** Bytes of the last part after which typed text begins a new one: the server sends no long node for editing. */
+const MAX_PART_BYTES = 20_000;
+/** Units of pasted text that belong to one part, three bytes each at most. */
+const MAX_PASTED = 6_000;
+
+/** Text with a caret that is shown. @type {import("./signals.js").Signal<ProseText | null>} */
+export const shownProse = signal(null);
+
+/** Text with the line ends of a text field. @param {string} text */
+export const fieldLines = (text) => text.replace(/\r\n?/g, "\n");
+
+/** Counts the characters of a content before a place in the text field that shows it. @param {string} raw @param {number} units */
+export function charactersBefore(raw, units) {
+  let [at, characters] = [0, 0];
+  for (let shown = 0; shown < units && at < raw.length; characters += 1) {
+    const length = raw.codePointAt(at) === raw.charCodeAt(at) ? 1 : 2;
+    at += length;
+    shown += raw[at - 1] === "\r" && raw[at] === "\n" ? 0 : length;
+  }
+  return characters;
+}
+
+/** @param {string} text */
+const bytesOf = (text) => new TextEncoder().encode(text).length;
 
 /** Returns entries of the end of a path that can be edited as one text. @param {import("./api.js").Entry[]} entries */
 export function editable(entries) {
@@ -25,10 +53,15 @@ export class ProseText {
     this.text = "";
     for (const entry of entries) {
       const number = this.parts.length;
-      const pieces = entry.prose ?? [];
-      const text = pieces.map((piece) => piece.text).join("");
-      for (const piece of pieces) this.push(piece.text.length, number * 2 + Number(piece.model));
-      this.parts.push({ id: entry.id, place: entry.place, byModel: entry.author_type === "model", text });
+      let [raw, text] = ["", ""];
+      for (const piece of entry.prose ?? []) {
+        // Two authors may share a line end.
+        const own = fieldLines(raw.endsWith("\r") && piece.text.startsWith("\n") ? piece.text.slice(1) : piece.text);
+        this.push(own.length, number * 2 + Number(piece.model));
+        raw += piece.text;
+        text += own;
+      }
+      this.parts.push({ id: entry.id, place: entry.place, byModel: entry.author_type === "model", text, raw });
       this.text += text;
     }
     this.original = this.text;
@@ -55,7 +88,8 @@ export class ProseText {
     const mark = this.markFor(front);
     const tail = this.marks.slice(before.length - back);
     this.marks.length = front;
-    this.push(inserted, mark);
+    if (back) this.push(inserted, mark);
+    else this.append(after, front, mark >> 1);
     for (const each of tail) this.marks.push(each);
     this.text = after;
   }
@@ -68,6 +102,25 @@ export class ProseText {
     return (isNew ? this.parts.length : number) * 2;
   }
 
+  /** Marks the end of a text, which follows a long part as new ones. @param {string} text @param {number} from @param {number} number Part of what is before. */
+  append(text, from, number) {
+    let first = from;
+    while (first > 0 && this.marks[first - 1] >> 1 === number) first -= 1;
+    let bytes = bytesOf(text.slice(first, from));
+    for (let at = from; at < text.length; ) {
+      // A word is not divided, unless it does not end.
+      if (bytes >= MAX_PART_BYTES && (/\s/.test(text[at - 1]) || bytes >= MAX_PART_BYTES * 1.2)) {
+        number = Math.max(number + 1, this.parts.length);
+        bytes = 0;
+      }
+      let to = Math.min(text.length, at + MAX_PASTED);
+      if (to < text.length && isHighHalf(text, to - 1)) to -= 1;
+      this.push(to - at, number * 2);
+      bytes += bytesOf(text.slice(at, to));
+      at = to;
+    }
+  }
+
   /** The last part, which every text that is shown has. */
   get end() {
     return /** @type {Part} */ (this.parts.at(-1));
@@ -77,20 +130,38 @@ export class ProseText {
     return this.text !== this.original;
   }
 
-  /** New contents of parts, and text after the last one. @returns {ProseChanges} */
-  changes() {
-    const now = [...this.parts.map(() => ""), ""];
+  /** New contents of parts, then those of new parts. */
+  contents() {
+    const now = this.parts.map(() => "");
     for (let from = 0; from < this.text.length; ) {
       const number = this.marks[from] >> 1;
       let to = from + 1;
       while (to < this.text.length && this.marks[to] >> 1 === number) to += 1;
-      now[number] += this.text.slice(from, to);
+      now[number] = (now[number] ?? "") + this.text.slice(from, to);
       from = to;
     }
-    const content = now.pop() ?? "";
+    return now;
+  }
+
+  /** New contents of parts, and text after the last one. @returns {ProseChanges} */
+  changes() {
+    const now = this.contents();
     const edits = this.parts.map((part, at) => ({ part, content: now[at] })).filter(({ part, content }) => part.text !== content);
-    const after = this.parts.at(-1);
-    return { edits, appended: content && after ? { after, content } : null };
+    const content = now.slice(this.parts.length).join("");
+    return { edits, appended: content ? { after: this.end, content } : null };
+  }
+
+  /** What one save can take: all changes, with the first of several new parts. `text` is the text after it. */
+  nextSave() {
+    const { edits, appended } = this.changes();
+    const first = this.marks.findIndex((mark) => mark >> 1 >= this.parts.length);
+    if (first < 0 || !appended) return { edits, appended, text: this.text };
+    // An earlier new part may have been removed.
+    const ahead = (this.marks[first] >> 1) - this.parts.length;
+    for (let at = first; ahead && at < this.marks.length; at++) this.marks[at] -= ahead * 2;
+    const later = this.marks.findIndex((mark) => mark >> 1 > this.parts.length);
+    const text = later < 0 ? this.text : this.text.slice(0, later);
+    return { edits, appended: { ...appended, content: text.slice(first) }, text };
   }
 
   /** Makes changes to parts again, unless one of the parts is not in this text. @param {ProseChanges} changes */
@@ -112,9 +183,9 @@ export class ProseText {
    * @param {string} text Text that was saved. @param {ProseChanges} changes @param {string[]} nodes Ids of the versions, and of what was appended.
    */
   adoptSave(text, { edits, appended }, nodes) {
-    edits.forEach(({ part, content }, at) => Object.assign(part, { id: nodes[at], byModel: false, text: content }));
+    edits.forEach(({ part, content }, at) => Object.assign(part, { id: nodes[at], byModel: false, text: content, raw: content }));
     const id = nodes[edits.length];
-    if (appended) this.parts.push({ id, place: id, byModel: false, text: appended.content });
+    if (appended) this.parts.push({ id, place: id, byModel: false, text: appended.content, raw: appended.content });
     this.original = text;
   }
 
@@ -142,7 +213,7 @@ export class ProseText {
     const number = this.partAt(caret);
     const first = this.marks.findIndex((mark) => mark >> 1 === number);
     const last = this.marks.findLastIndex((mark) => mark >> 1 === number);
-    const characters = [...this.text.slice(Math.max(0, first), caret)].length;
+    const characters = charactersBefore(this.parts[number]?.raw ?? "", caret - Math.max(0, first));
     return { id: this.parts[number]?.id, characters, isEnd: caret > last };
   }
 }

@@ -62,7 +62,7 @@ function accept(token, replacement) {
   if (!before.endsWith(token)) return closeCompletion();
   const start = before.slice(0, before.length - token.length) + replacement;
   // The caret is placed in the field's new text at once, because the next key may arrive before the next frame.
-  area.value = start + area.value.slice(before.length).trimStart();
+  area.value = start + area.value.slice(before.length).replace(/^ +/, "");
   area.setSelectionRange(start.length, start.length);
   area.focus();
   setText(area.value);
@@ -83,10 +83,19 @@ async function submit(andGenerate) {
   const rest = await afterSteps(async () => (isLines ? runLines(content) : (await say(content)) ? "" : typed));
   isSending.value = false;
   // Another tree is shown now, such as the one that the text began.
-  if (kept !== draft.value) keep(kept, typed, rest);
+  if (kept !== draft.value) leave(kept, typed, rest);
   // What was typed meanwhile stays too.
   else if (text.value.startsWith(typed)) setText(rest + text.value.slice(typed.length));
   if (andGenerate && !isLines && !rest) generate();
+}
+
+/** Stores what remains of the text of a tree that is no longer shown. What was typed after the first words of a tree belongs to that tree. @param {string} name @param {string} typed @param {string} rest */
+function leave(name, typed, rest) {
+  const now = sessionStorage.getItem(name) ?? typed;
+  const later = now.startsWith(typed) ? now.slice(typed.length) : now;
+  const isBegun = name === "loom-draft-new" && !rest;
+  keep(name, now, isBegun ? "" : rest + later);
+  if (isBegun && later) setText(later + text.value);
 }
 
 /** @param {KeyboardEvent} event */

@@ -10,6 +10,8 @@ import { marked } from "./marked-nodes.js";
 
 /** Nodes of a branch that are compared. */
 const MAX_COMPARED = 200;
+/** Nodes at the ends of two paths that are read to find where they parted, in turn; 0: all. */
+const READ_NODES = [200, 2_000, 0];
 
 /** Loads data once, and shows it or its failure. Properties: `load`, `view`. */
 class Loaded extends Component {
@@ -36,16 +38,19 @@ async function loadCompared(here) {
   let other = marked.value?.id;
   if (!other || other === here) other = (await get(`/nodes/${here}/window?steps=previous&above=0&below=0&path=1`)).node;
   if (!other || other === here) throw new Error("There is no branch beside this one. Mark another node with x first.");
-  const paths = await Promise.all([other, here].map((node) => get(`/nodes/${node}/path?limit=${MAX_COMPARED}`)));
-  const [before, after] = /** @type {Node[][]} */ (paths.map((path) => path.data));
-  const known = new Set(before.map((node) => node.id));
-  const shared = after.findLastIndex((node) => known.has(node.id));
-  const from = shared >= 0 ? before.findIndex((node) => node.id === after[shared].id) : -1;
-  return { before: before.slice(from + 1), after: after.slice(shared + 1), common: after[shared] ?? null };
+  for (const limit of READ_NODES) {
+    const paths = await Promise.all([other, here].map((node) => get(`/nodes/${node}/path?limit=${limit}`)));
+    const [before, after] = /** @type {Node[][]} */ (paths.map((path) => path.data));
+    const known = new Map(before.map((node, at) => [node.id, at]));
+    const shared = after.findLastIndex((node) => known.has(node.id));
+    if (shared < 0 && limit && Math.max(before.length, after.length) >= limit) continue;
+    const common = after[shared] ?? null;
+    return { before: before.slice(common ? (known.get(common.id) ?? 0) + 1 : 0), after: after.slice(shared + 1), common };
+  }
 }
 
 /** @param {Node[]} nodes */
-const text = (nodes) => nodes.map((node) => node.content).join("\n\n");
+const text = (nodes) => nodes.slice(0, MAX_COMPARED).map((node) => node.content).join("\n\n");
 
 /** @param {string} id */
 const leaveFor = (id) => () => {
@@ -72,6 +77,7 @@ export function Compare({ node }) {
     return html`<div class="compare" tabindex="0" role="region" aria-label="Differences">
       ${common ? html`<p class="compare-common"><span class="dim">Both follow</span> <button type="button" class="button small id" onClick=${leaveFor(common.id)}>${common.local_id}</button>
         <q dir="auto">${excerpt(common)}</q></p>` : html`<p class="dim">The branches have no node in common.</p>`}
+      ${Math.max(before.length, after.length) > MAX_COMPARED && html`<p class="dim">Only the first ${MAX_COMPARED} messages of each branch are compared.</p>`}
       <div class="compare-sides">${side("Other branch", before, "gone")}${side("This branch", after, "added")}</div></div>`;
   };
   return html`<${Loaded} load=${() => loadCompared(node ?? state.cursor.value ?? "")} view=${view} />`;

@@ -13,6 +13,7 @@ import { TextForm } from "./text-dialog.js";
 import { Merge, Split } from "./merge-split.js";
 import { ImportReport } from "./import.js";
 import { Compare, ContextReport, DocumentView } from "./data-dialogs.js";
+import { Notice, Live } from "./notices.js";
 
 export function close() {
   state.dialog.value = null;
@@ -45,7 +46,7 @@ class Modal extends Component {
     return html`<dialog class=${wide ? "wide" : ""} ref=${this.dialog} aria-label=${title} onClose=${() => !this.isGone && close()}
       onCancel=${(/** @type {Event} */ event) => { event.preventDefault(); close(); }}
       onPointerDown=${(/** @type {any} */ event) => event.target === this.dialog.current && close()}>
-      <div class="dialog-body" tabindex="-1"><header><h2>${title}</h2><${Button} icon="close" label="Close" keys="Esc" onClick=${close} /></header>${children}</div>
+      <div class="dialog-body" tabindex="-1"><header><h2>${title}</h2><${Button} icon="close" label="Close" keys="Esc" onClick=${close} /></header>${children}<${Notice} /><${Live} /></div>
     </dialog>`;
   }
 }
@@ -54,7 +55,7 @@ export const Dialogs = observer(() => {
   const open = state.dialog.value;
   const known = open && DIALOGS[open.kind];
   if (!known) return null;
-  return html`<${Modal} key=${open.kind} title=${known.title} wide=${known.wide}><${known.view} ...${open} /></${Modal}>`;
+  return html`<${Modal} key=${`${open.kind} ${open.node ?? ""}`} title=${known.title} wide=${known.wide}><${known.view} ...${open} /></${Modal}>`;
 });
 
 /** @param {{node: string, content: string, parent?: string}} props */

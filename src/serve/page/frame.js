@@ -11,6 +11,7 @@ import { Menu } from "./menu.js";
 import { Approvals } from "./approvals.js";
 import { DropCover } from "./import.js";
 import { Dialogs, Login } from "./dialogs.js";
+import { Notice, Live } from "./notices.js";
 import { hint, nextTheme, toggleReading } from "./keys.js";
 import { undo, redo } from "./actions.js";
 import { newTree } from "./list-dialogs.js";
@@ -45,14 +46,12 @@ const Header = observer(() => {
 
 const Status = observer(() => {
   const entry = state.current.value;
-  const notice = state.notice.value;
   return html`<footer class="status">
     ${entry && html`<span class="here">${entry.local_id}</span><span>depth ${entry.depth}</span>
       ${entry.branch.count > 1 && html`<span>branch ${entry.branch.number}/${entry.branch.count}</span>`}
       ${entry.tokens !== undefined && html`<span class="wide-only">${entry.tokens} tokens</span>`}`}
     <span class="spacer"></span>
-    ${notice && html`<span class=${classes("notice", notice.bad && "bad")} role=${notice.bad ? "alert" : undefined}>${notice.text}
-      ${notice.action && html` <button type="button" class="button small" onClick=${() => { state.notice.value = null; notice.action?.run(); }}>${notice.action.label}</button>`}</span>`}
+    <${Notice} />
     <span class=${classes("connection", !state.online.value && "is-offline")}>${state.online.value ? (state.canWrite.value ? "saved" : "read only") : "offline – typed text is kept"}</span>
   </footer>`;
 });
@@ -71,7 +70,8 @@ const Welcome = observer(() => html`<section class="welcome"><h1>Start a tree</h
 
 const Panes = observer(() => {
   const layout = state.layout.value;
-  if (!state.tree.value) return html`<main class="main"><${Welcome} /></main>`;
+  // Until the rights are known, a tree may still arrive.
+  if (!state.tree.value) return html`<main class="main">${state.me.value && html`<${Welcome} />`}</main>`;
   return html`<main class=${classes("main", `layout-${layout}`)}>${layout === "map" ? html`<${TreeMap} />` : html`<${Outline} />`}<${Reading} /></main>`;
 });
 
@@ -84,9 +84,8 @@ const Tabs = observer(() => {
     <button type="button" class="tab" onClick=${newTree}><${Icon} name="plus" />New</button></nav>`;
 });
 
-const Live = observer(() => html`<div class="only-spoken" role="status" aria-live="polite">${state.announcement.value}</div>`);
-
 export const Shell = observer(() => {
-  if (state.loginReason.value !== null && !state.me.value) return html`<${Login} />`;
+  // Typed text is kept, also if the login ends while the page is open.
+  if (state.loginReason.value !== null) return html`<${Login} />`;
   return html`<div class="shell"><${Header} /><${Panes} /><div><${Approvals} /><${Composer} /></div><${Status} /><${Tabs} /><${Menu} /><${Dialogs} /><${DropCover} /><${Live} /></div>`;
 });

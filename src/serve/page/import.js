@@ -5,6 +5,7 @@ import { observer, signal } from "./signals.js";
 import { get, post, call, upload } from "./api.js";
 import * as state from "./state.js";
 import { go, refresh } from "./walk.js";
+import { openLate } from "./actions.js";
 
 /**
  * @typedef {{format: string, trees: string[], conversations: number, messages: number, branches: number, versions: number,
@@ -34,7 +35,7 @@ export async function importFiles(files) {
     }
   }
   state.notice.value = null;
-  state.dialog.value = { kind: "import", reports };
+  openLate({ kind: "import", reports }, "The import has ended");
 }
 
 /** Lets the user choose files. */

@@ -160,10 +160,28 @@ export function runCommand(command) {
   else command.run();
 }
 
+/** Field outside dialogs that had the focus last. @type {HTMLElement | null} */
+let field = null;
+
+/** True for a key that was meant for a field that was removed while it had the focus. A click, Tab or Escape ends this. @param {KeyboardEvent} event */
+function isForRemoved({ key, ctrlKey, metaKey }) {
+  if (["Tab", "Escape"].includes(key)) field = null;
+  const isText = !ctrlKey && !metaKey && (key.length === 1 || ["Enter", "Backspace", "Delete"].includes(key));
+  return isText && field !== null && !field.isConnected && document.activeElement === document.body;
+}
+
 /** Handles keys of the whole page. */
 export function listen() {
   listenHeld();
+  document.addEventListener("focusin", ({ target }) => {
+    field = target instanceof HTMLElement && isTyping(target) && !target.closest("dialog") ? target : null;
+  });
+  document.addEventListener("pointerdown", () => (field = null));
   document.addEventListener("keydown", (event) => {
+    if (isForRemoved(event)) {
+      event.preventDefault();
+      return state.notify("The text field was closed while you typed; Esc returns to the keys", { bad: true });
+    }
     if (event.defaultPrevented || event.isComposing || event.altKey) return;
     const isShifted = event.shiftKey && /^(Arrow|F10)/.test(event.key);
     const key = event.ctrlKey || event.metaKey ? `ctrl-${event.key}` : isShifted ? `shift-${event.key}` : event.key;
@@ -175,7 +193,7 @@ export function listen() {
     if (isOpen || isTyping(event.target)) return;
     // Enter and space press the focused button, and the menu key opens the browser's menu of a link.
     const isPress = ["Enter", " ", "ContextMenu", "shift-F10"].includes(key);
-    if (isPress && event.target instanceof HTMLElement && event.target.closest("button, a, summary")) return;
+    if (isPress && event.target instanceof HTMLElement && event.target.closest("button, a, summary, .approval")) return;
     if (/^[1-9]$/.test(key)) {
       if (!choose(Number(key) - 1)) setCount(Number(key));
       return event.preventDefault();
@@ -183,6 +201,8 @@ export function listen() {
     const command = BY_KEY.get(key);
     if (!command || (command.writes && !state.canWrite.value)) return;
     event.preventDefault();
-    runCommand(command);
+    // A key that is held, such as the Enter that closed a dialog, changes nothing more.
+    const isRepeatable = ["Walk", "Map"].includes(command.group) || ["undo", "redo"].includes(command.name);
+    if (!event.repeat || isRepeatable) runCommand(command);
   });
 }

@@ -2,9 +2,9 @@
 
 import { html, counted, Button } from "./elements.js";
 import { signal, observer } from "./signals.js";
-import { get, call } from "./api.js";
+import { get, call, list } from "./api.js";
 import * as state from "./state.js";
-import { go } from "./walk.js";
+import { go, leaveTree } from "./walk.js";
 import { Picker } from "./picker.js";
 import { restore } from "./actions.js";
 import { chooseFiles } from "./import.js";
@@ -65,7 +65,7 @@ export const Search = observer(() => {
   const shown = scope.value;
   const actions = html`<div class="segments" role="group" aria-label="Where to search">${SCOPES.map(([name, label]) => html`<button type="button"
     key=${name} class="button small" aria-pressed=${shown === name} onClick=${() => (scope.value = name)}>${label}</button>`)}</div>`;
-  return html`<${Picker} key=${shown} label="Search" placeholder="Words, a question, or “an exact phrase”" delay=${60} load=${search} actions=${actions} empty="Type to search." />`;
+  return html`<${Picker} scope=${shown} label="Search" placeholder="Words, a question, or “an exact phrase”" delay=${60} load=${search} actions=${actions} empty="Type to search." />`;
 });
 
 /** @param {string} query @param {import("./api.js").Node[]} nodes @param {(id: string) => any} run */
@@ -74,15 +74,25 @@ const options = (query, nodes, run) =>
     .filter((node) => `${node.state.bookmark ?? ""} ${node.content}`.toLowerCase().includes(query.toLowerCase()))
     .map((node) => ({ key: node.id, title: node.state.bookmark || cut(oneLine(node.content), 90), detail: node.state.bookmark && cut(oneLine(node.content), 160), side: node.local_id, run: () => run(node.id) }));
 
+/** Returns a function that reads a list once, however often it is filtered. @param {string} path */
+function once(path) {
+  /** @type {Promise<any[]> | null} */
+  let entries = null;
+  return () => (entries ??= list(path).catch((error) => {
+    entries = null;
+    throw error;
+  }));
+}
+
 export function Bookmarks() {
-  const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) =>
-    options(query, (await get(`/trees/${state.tree.value?.id}/bookmarks`, signal)).data, visit);
+  const read = once(`/trees/${state.tree.value?.id}/bookmarks`);
+  const load = async (/** @type {string} */ query) => options(query, await read(), visit);
   return html`<${Picker} label="Bookmarks" placeholder="Filter bookmarks" load=${load} empty="No bookmarks yet. b sets one." />`;
 }
 
 export function Pruned() {
-  const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) =>
-    options(query, (await get(`/trees/${state.tree.value?.id}/pruned`, signal)).data, restore);
+  const read = once(`/trees/${state.tree.value?.id}/pruned`);
+  const load = async (/** @type {string} */ query) => options(query, await read(), restore);
   return html`<${Picker} label="Pruned branches" placeholder="Choose a branch to restore" load=${load} empty="No branch is pruned." />`;
 }
 
@@ -90,11 +100,7 @@ export function Pruned() {
 function startTree(mode) {
   state.newMode.value = mode;
   state.dialog.value = null;
-  state.tree.value = null;
-  state.cursor.value = null;
-  state.outline.value = { lines: [], above: false, below: false, omitted: false };
-  state.path.value = { entries: [], more: false };
-  state.continuations.value = [];
+  leaveTree();
   history.replaceState(null, "", "#/");
   queueMicrotask(() => /** @type {HTMLElement | null} */ (document.querySelector(".composer textarea"))?.focus());
 }
@@ -102,9 +108,9 @@ function startTree(mode) {
 export const newTree = () => startTree("dialogue");
 
 export function Trees() {
-  const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) => {
-    const { data } = await get("/trees?limit=500", signal);
-    const trees = data.filter((/** @type {any} */ tree) => tree.title.toLowerCase().includes(query.toLowerCase()));
+  const read = once("/trees");
+  const load = async (/** @type {string} */ query) => {
+    const trees = (await read()).filter((/** @type {any} */ tree) => tree.title.toLowerCase().includes(query.toLowerCase()));
     return trees.map((/** @type {any} */ tree) => ({
       key: tree.id,
       title: tree.title,
@@ -119,8 +125,9 @@ export function Trees() {
 }
 
 export function Sessions() {
+  const read = once(`/sessions?tree=${state.tree.value?.id}`);
   const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) => {
-    const [{ data }, agents] = await Promise.all([get(`/sessions?tree=${state.tree.value?.id}&limit=200`, signal), get("/agents", signal).catch(() => ({ data: [] }))]);
+    const [data, agents] = await Promise.all([read(), get("/agents", signal).catch(() => ({ data: [] }))]);
     const names = new Map(agents.data.map((/** @type {any} */ agent) => [agent.id, agent.name]));
     const shown = data.map((/** @type {any} */ session) => ({
       key: session.id,
@@ -147,13 +154,13 @@ export function Log() {
       run: () => (undo && state.canWrite.value ? (state.dialog.value = { kind: "undo", agent, description }) : node_id && visit(node_id)),
     }));
   };
-  return html`<${Picker} label="Changes" placeholder="Find a change" load=${load} empty="There is no change." />`;
+  return html`<${Picker} label="Changes" placeholder="Find one of the last 500 changes" load=${load} empty="There is no change." />`;
 }
 
 export function Documents() {
-  const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) => {
-    const { data } = await get("/documents?limit=500", signal);
-    const documents = data.filter((/** @type {any} */ document) => document.name.toLowerCase().includes(query.toLowerCase()));
+  const read = once("/documents");
+  const load = async (/** @type {string} */ query) => {
+    const documents = (await read()).filter((/** @type {any} */ document) => document.name.toLowerCase().includes(query.toLowerCase()));
     return documents.map((/** @type {any} */ document) => ({
       key: document.id,
       title: document.name,

@@ -1,7 +1,7 @@
 // Live changes: the journal as a stream of events. A lost connection is resumed from the last known number, so nothing
 // is missed. A hidden tab closes its stream, because browsers allow few connections to one server.
 
-import { send, readEvents } from "./api.js";
+import { send, readEvents, ApiError } from "./api.js";
 import { effect, untracked } from "./signals.js";
 import * as state from "./state.js";
 import { refresh, go, nodeOf } from "./walk.js";
@@ -40,7 +40,7 @@ export const listeners = new Set();
 async function connect() {
   clearTimeout(retry);
   connection?.abort();
-  if (document.hidden || !state.me.value) return;
+  if (document.hidden || !state.me.value || state.loginReason.value !== null) return;
   const own = new AbortController();
   connection = own;
   try {
@@ -52,8 +52,9 @@ async function connect() {
     }
     delay = 250;
     await readEvents(response, receive);
-  } catch {
-    // A failed connection is tried again below.
+  } catch (error) {
+    // The server does not know the login any more. Other failures are tried again below.
+    if (error instanceof ApiError && error.status === 401) return state.fail(error);
   }
   if (own.signal.aborted) return;
   state.online.value = false;

@@ -20,32 +20,44 @@ async function logIn() {
   await send("POST", "/login", { code }).catch(() => {});
 }
 
-/** Returns the node to show first: that of the address, else the root of the tree changed last. */
-async function firstNode() {
+/** Shows the node of the address, else the root of the tree changed last. Returns whether a window is still missing. */
+async function showFirst() {
   const named = location.hash.match(/^#\/([0-9A-Za-z]+)/)?.[1];
   const found = named && (await nodeOf(named).catch(state.fail));
-  if (found) return found;
+  if (found) await go(found);
+  if (state.cursor.value) return false;
+  if (found && !state.online.value) return true;
   const { data } = await get("/trees?limit=1");
-  return data[0]?.root_id ?? null;
+  const root = data[0]?.root_id;
+  if (root) await go(root);
+  return Boolean(root) && !state.cursor.value && !state.online.value;
+}
+
+/** Starts again later. */
+function retry() {
+  state.online.value = false;
+  setTimeout(start, 1_000);
 }
 
 async function start() {
   try {
     await logIn();
-    const [me] = await Promise.all([get("/me"), firstNode().then((node) => node && go(node))]);
+    const [me, isMissing] = await Promise.all([get("/me"), showFirst()]);
+    if (isMissing) return retry();
     // The stream of changes begins when `me` is known, and continues from the journal's number.
     state.journal.value ||= me.journal;
     state.me.value = me;
     await adopt();
   } catch (error) {
-    if (error instanceof ApiError && error.code === "offline") {
-      state.online.value = false;
-      setTimeout(start, 1_000);
-      return;
-    }
+    if (error instanceof ApiError && error.code === "offline") return retry();
     state.fail(error);
   }
 }
+
+// A new link of `loom open` logs in. Typed text is kept over the reload.
+window.addEventListener("hashchange", () => {
+  if (/[?&]code=/.test(location.hash)) logIn().then(() => location.reload());
+});
 
 effect(() => {
   const theme = state.theme.value;

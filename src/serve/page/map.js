@@ -60,6 +60,8 @@ export class TreeMap extends Component {
   staleTimer = 0;
   isLoading = false;
   isWanted = false;
+  /** True if the tree changed since it was loaded. */
+  isChanged = false;
   /** Tree and cursor that the map followed last. */
   followed = { tree: "", cursor: "" };
   /** @type {AbortController | null} */
@@ -113,12 +115,13 @@ export class TreeMap extends Component {
 
   /** Loads what the view shows, if it is not loaded or out of date. @param {boolean} [isChanged] */
   async load(isChanged = false) {
+    this.isChanged ||= isChanged;
     this.isWanted ||= isChanged || !this.window?.holds(this.view);
     if (this.isLoading || !this.canvas.current) return;
     this.isLoading = true;
     try {
       while (this.isWanted && this.canvas.current && this.view.width) {
-        this.isWanted = false;
+        [this.isWanted, isChanged, this.isChanged] = [false, this.isChanged, false];
         await this.loadOnce(isChanged);
       }
     } catch (error) {

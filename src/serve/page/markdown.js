@@ -3,6 +3,7 @@
 import { html } from "./elements.js";
 import { h } from "./vendor/preact.js";
 import { highlight } from "./highlight.js";
+import { copy } from "./clipboard.js";
 
 /** Elements that need no attributes. */
 const PLAIN = new Set(["p", "blockquote", "ul", "li", "em", "strong", "del"]);
@@ -80,7 +81,7 @@ function code(lang, text) {
   const source = text.replace(/\n$/, "");
   return html`<figure class="code">
     <figcaption><span>${lang ?? "text"}</span>
-      <button type="button" class="button small" onClick=${() => navigator.clipboard?.writeText(source)}>copy</button></figcaption>
+      <button type="button" class="button small" onClick=${() => copy(source)}>copy</button></figcaption>
     <pre tabindex="0"><code>${highlight(source, lang)}</code></pre></figure>`;
 }
 

@@ -5,6 +5,7 @@ import { observer, signal } from "./signals.js";
 import * as state from "./state.js";
 import { go, fold } from "./walk.js";
 import * as actions from "./actions.js";
+import { copy } from "./clipboard.js";
 import { isPressed } from "./long-press.js";
 import { marked, marks, toggleMark } from "./marked-nodes.js";
 
@@ -56,7 +57,7 @@ function items(node) {
     own.push([`Copy ${other.local_id} here`, () => actions.relocate("copy", other.id, node.id), true]);
     own.push([`Move ${other.local_id} here`, () => actions.relocate("move", other.id, node.id), true]);
   }
-  own.push(["Copy a link", () => navigator.clipboard?.writeText(`${location.origin}/#/${node.id}`)]);
+  own.push(["Copy a link", () => copy(`${location.origin}/#/${node.id}`)]);
   own.push(node.marks.pruned ? ["Restore the branch", () => actions.restore(node.id), true] : ["Prune the branch", () => actions.prune(node.id), true]);
   return own.filter(([, , writes]) => !writes || state.canWrite.value);
 }

@@ -1,7 +1,9 @@
 // Dialogs that join nodes or divide one: merge and split.
 
 import { html, createRef, Component, Button } from "./elements.js";
+import * as state from "./state.js";
 import { TextForm } from "./text-dialog.js";
+import { fieldLines, charactersBefore } from "./buffer-text.js";
 import * as actions from "./actions.js";
 
 /** Text of a new node that continues the first of several nodes. @param {{nodes: import("./api.js").Node[]}} props */
@@ -15,7 +17,9 @@ export function Merge({ nodes }) {
 /** The place at which a node is divided: the caret in its text. Properties: `node`, `content`. */
 export class Split extends Component {
   area = createRef();
-  state = { at: 0 };
+  state = { at: 0, isSaving: false };
+  /** The text as the field shows it. */
+  content = fieldLines(this.props.content);
 
   componentDidMount() {
     this.area.current.setSelectionRange(0, 0);
@@ -25,28 +29,33 @@ export class Split extends Component {
 
   /** Undoes what an input method wrote, which cannot be prevented. A field that is read only has no caret in some browsers. */
   restore = () => {
-    this.area.current.value = this.props.content;
+    this.area.current.value = this.content;
   };
 
   split = async () => {
     const { node, content } = this.props;
-    // The server counts characters, some of which are two units here.
-    await actions.split(node, [...content.slice(0, this.state.at)].length);
+    const own = state.dialog.value;
+    if (this.state.isSaving) return;
+    this.state.isSaving = true;
+    // The server counts characters of the content.
+    const isSplit = await actions.split(node, charactersBefore(content, this.state.at));
+    this.setState({ isSaving: false });
+    if (isSplit && state.dialog.value === own) state.dialog.value = null;
   };
 
   /** @param {KeyboardEvent} event */
   onKeyDown = (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
-    if (this.isInside) this.split();
+    if (this.isInside && !event.repeat) this.split();
   };
 
   get isInside() {
-    return this.state.at > 0 && this.state.at < this.props.content.length;
+    return this.state.at > 0 && this.state.at < this.content.length;
   }
 
   render() {
-    const { content } = this.props;
+    const { content } = this;
     const { at } = this.state;
     const [before, after] = [content.slice(0, at).trimEnd(), content.slice(at).trimStart()];
     const preview = this.isInside ? html`<span dir="auto">…${before.slice(-36)}</span> <b aria-hidden="true">✂</b> <span dir="auto">${after.slice(0, 36)}…</span>` : "Place the caret where the second node begins.";

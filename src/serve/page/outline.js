@@ -64,8 +64,8 @@ function spoken({ id, marks }) {
 export class Outline extends Component {
   scroller = createRef();
   state = { top: 0, height: 600, width: 360 };
-  /** @type {{id: string, y: number} | null} */
-  anchor = null;
+  /** Visible lines by place, with their distance from the top. @type {Map<string, number>} */
+  anchors = new Map();
   /** @type {import("./api.js").Line[] | null} */
   shownLines = null;
   /** @type {string | null} */
@@ -114,28 +114,31 @@ export class Outline extends Component {
     const hasMoved = this.shownCursor !== cursor;
     this.shownLines = lines;
     this.shownCursor = cursor;
-    const kept = this.anchor && lines.findIndex((line) => line.place === this.anchor?.id);
+    const kept = lines.findIndex((line) => this.anchors.has(line.place));
+    const isLost = kept < 0 && this.anchors.size > 0;
     let top = scroller.scrollTop;
-    if (this.anchor && kept !== null && kept >= 0) top = kept * LINE_HEIGHT - this.anchor.y;
+    if (kept >= 0) top = kept * LINE_HEIGHT - (this.anchors.get(lines[kept].place) ?? 0);
     const at = lines.findIndex((line) => line.id === cursor);
-    if (hasMoved && at >= 0) {
+    if ((hasMoved || isLost) && at >= 0) {
       const margin = Math.min(4 * LINE_HEIGHT, scroller.clientHeight / 4);
       const [least, most] = [at * LINE_HEIGHT + LINE_HEIGHT + margin - scroller.clientHeight, at * LINE_HEIGHT - margin];
-      const isFar = kept === -1 || top < least - scroller.clientHeight || top > most + scroller.clientHeight;
+      const isFar = isLost || top < least - scroller.clientHeight || top > most + scroller.clientHeight;
       top = isFar ? at * LINE_HEIGHT - scroller.clientHeight / 3 : Math.max(least, Math.min(top, most));
     }
     if (Math.abs(scroller.scrollTop - top) > 0.5) scroller.scrollTop = top;
     this.remember();
     if (this.state.top !== scroller.scrollTop) this.setState({ top: scroller.scrollTop });
+    // A refresh may have taken the place of lines that were on their way, and a high pane has room for more.
+    this.extend();
   }
 
-  /** Remembers the first visible line. */
+  /** Remembers the visible lines: some of them may be gone in the next window. */
   remember() {
-    const top = this.scroller.current.scrollTop;
+    const { scrollTop: top, clientHeight } = this.scroller.current;
     const { lines } = state.outline.peek();
-    const index = Math.min(lines.length - 1, Math.max(0, Math.ceil(top / LINE_HEIGHT)));
-    this.anchor = lines[index] ? { id: lines[index].place, y: index * LINE_HEIGHT - top } : null;
-    const { clientHeight } = this.scroller.current;
+    const first = Math.min(lines.length - 1, Math.max(0, Math.ceil(top / LINE_HEIGHT)));
+    const visible = lines.slice(first, first + Math.max(1, Math.floor(clientHeight / LINE_HEIGHT)));
+    this.anchors = new Map(visible.map((line, index) => [line.place, (first + index) * LINE_HEIGHT - top]));
     const at = lines.findIndex((line) => line.id === state.cursor.peek()) * LINE_HEIGHT;
     if (clientHeight) this.isCursorShown = at > top - LINE_HEIGHT && at < top + clientHeight;
   }
@@ -144,9 +147,15 @@ export class Outline extends Component {
     const scroller = this.scroller.current;
     this.remember();
     this.setState({ top: scroller.scrollTop });
-    if (scroller.scrollTop < 10 * LINE_HEIGHT) extendOutline(true);
-    if (scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 10 * LINE_HEIGHT) extendOutline(false);
+    this.extend();
   };
+
+  /** Loads more lines if the first or last one is near. */
+  extend() {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller.current;
+    if (scrollTop < 10 * LINE_HEIGHT) extendOutline(true);
+    if (scrollHeight - scrollTop - clientHeight < 10 * LINE_HEIGHT) extendOutline(false);
+  }
 
   /** Levels hidden on the left, so that the cursor's line has room. @param {import("./api.js").Line[]} lines @param {string | null} cursor */
   hiddenLevels(lines, cursor) {

@@ -6,9 +6,13 @@ import { hold, release, runHolding } from "./type-ahead.js";
 
 /** @typedef {{key: string, title: any, detail?: any, side?: any, run: () => any}} Option */
 
+/** Options that are drawn. */
+const MAX_OPTIONS = 500;
+
 /**
  * Properties: `label`, `placeholder`, `load` (returns the options for a text), `empty` (text without options), `actions`
- * (elements beside the input), `delay` (milliseconds without typing before `load` is called).
+ * (elements beside the input), `delay` (milliseconds without typing before `load` is called), `scope` (what else
+ * the options depend on).
  */
 export class Picker extends Component {
   input = createRef();
@@ -28,7 +32,21 @@ export class Picker extends Component {
     this.request?.abort();
     // The dialog is closed, and the focus is where it was before: what is chosen may move it.
     if (this.chosen) runHolding(this.chosen.run, this.waiting);
-    else release(this.waiting);
+    else this.forget();
+  }
+
+  /** Forgets the keys that were typed since Enter: nothing was chosen, and they were not meant for the page. */
+  forget() {
+    this.waiting?.keys.splice(0);
+    release(this.waiting);
+  }
+
+  /** @param {any} before */
+  componentDidUpdate(before) {
+    if (before.scope === this.props.scope) return;
+    this.input.current.focus();
+    this.isPending = true;
+    this.load(this.state.query);
   }
 
   /** @type {Option | undefined} */
@@ -84,7 +102,7 @@ export class Picker extends Component {
 
   /** @param {KeyboardEvent} event */
   onKeyDown = (event) => {
-    const count = this.state.options?.length ?? 0;
+    const count = Math.min(MAX_OPTIONS, this.state.options?.length ?? 0);
     if (event.key === "Enter" && !event.isComposing) {
       if (this.isPending || count) this.waiting = hold();
       if (!this.isPending) this.choose(this.state.options?.[this.state.at]);
@@ -101,8 +119,11 @@ export class Picker extends Component {
   }
 
   render() {
-    const { options, at, query } = this.state;
+    const { options: all, at, query } = this.state;
+    const options = all?.slice(0, MAX_OPTIONS);
     const { label, placeholder, empty, actions } = this.props;
+    const more = (all?.length ?? 0) - MAX_OPTIONS;
+    const hint = all?.length === 0 ? (query ? "Nothing matches." : empty) : more > 0 ? `${more.toLocaleString()} more. Type to find them.` : "";
     return html`<div class="picker">
       <div class="picker-head"><input ref=${this.input} autofocus type="text" value=${query} placeholder=${placeholder} aria-label=${label}
         role="combobox" aria-expanded="true" aria-controls="picker-list" aria-autocomplete="list" spellcheck="false" autocomplete="off"
@@ -115,7 +136,7 @@ export class Picker extends Component {
           ${option.side && html`<span class="option-side">${option.side}</span>`}
           ${option.detail && html`<span class="option-detail" dir="auto">${option.detail}</span>`}</div>`)}
       </div>
-      ${options?.length === 0 && html`<p class="picker-empty">${query ? "Nothing matches." : empty}</p>`}
+      <p class=${hint ? "picker-empty" : "only-spoken"} role="status">${hint}</p>
     </div>`;
   }
 }

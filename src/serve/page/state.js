@@ -4,6 +4,20 @@ import { signal, computed } from "./signals.js";
 
 /** @typedef {import("./api.js").Window} Window */
 
+// A file in a sandbox has no storage: what would be stored is forgotten with the page.
+for (const name of /** @type {const} */ (["localStorage", "sessionStorage"])) {
+  try {
+    window[name].getItem("");
+  } catch {
+    const items = new Map();
+    const value = { getItem: (/** @type {string} */ key) => items.get(key) ?? null, setItem: (/** @type {string} */ key, /** @type {string} */ text) => void items.set(key, text), removeItem: (/** @type {string} */ key) => void items.delete(key) };
+    Object.defineProperty(window, name, { value });
+  }
+}
+
+/** Time for which nothing is to be said before the next text. */
+const SPEECH_PAUSE_MS = 50;
+
 /** Rights and names of the caller. @type {import("./signals.js").Signal<import("./api.js").Me | null>} */
 export const me = signal(null);
 
@@ -72,8 +86,22 @@ export const dialog = signal(null);
 /** Short message above the status line. @type {import("./signals.js").Signal<null | {text: string, bad?: boolean, action?: {label: string, run: () => void}}>} */
 export const notice = signal(null);
 
-/** Text for screen readers. */
-export const announcement = signal("");
+/** Text that screen readers say. @type {import("./signals.js").Signal<string>} */
+export const spoken = signal("");
+
+/** @type {number | undefined} */
+let speechTimer;
+
+/** Has screen readers say a text, also one that they said before. */
+export const announcement = {
+  /** @param {string} text */
+  set value(text) {
+    clearTimeout(speechTimer);
+    spoken.value = "";
+    // Two changes in one task would be none.
+    speechTimer = setTimeout(() => (spoken.value = text), SPEECH_PAUSE_MS);
+  },
+};
 
 /** False while the server does not answer. */
 export const online = signal(true);

@@ -5,14 +5,29 @@ import { observer, signal } from "./signals.js";
 import { get, send, readEvents, call } from "./api.js";
 import * as state from "./state.js";
 import { go, refresh } from "./walk.js";
+import { shownProse } from "./buffer-text.js";
 
 /**
  * @typedef {{text: string, node: string | null, error: string, lines: string[], model: string}} Stream
- * @typedef {{from: string, id: string, streams: Stream[], isRunning: boolean}} Generation
+ * @typedef {{id: string, isStopped: boolean, hasEnded: boolean}} Request `id` is empty until the server answers.
+ * @typedef {{from: string, request: Request, streams: Stream[], isRunning: boolean}} Generation
  */
 
 /** Generation that is shown. @type {import("./signals.js").Signal<Generation | null>} */
 export const generation = signal(null);
+
+/** Generations that this page began and that run, also those that are not shown. @type {Set<Generation>} */
+const runs = new Set();
+
+/** True if a generation is the one that is shown, of which the signal has a copy. @param {Generation} running */
+const isShown = (running) => generation.peek()?.request === running.request;
+
+/** Keeps the streams below a node that was edited. @param {string} before @param {string} after */
+export function followEdit(before, after) {
+  for (const running of runs) if (running.from === before) running.from = after;
+  const shown = generation.peek();
+  if (shown?.from === before) generation.value = { ...shown, from: after };
+}
 
 /** Number of continuations. */
 export const count = signal(Number(localStorage.getItem("loom-count")) || 3);
@@ -39,7 +54,7 @@ let frame = null;
 function paint(running) {
   frame ??= requestAnimationFrame(() => {
     frame = null;
-    if (generation.peek()?.from === running.from) generation.value = { ...running };
+    if (isShown(running)) generation.value = { ...running };
   });
 }
 
@@ -67,46 +82,71 @@ async function start(body) {
   const names = body.models.length > 1 ? body.models : [""];
   const streams = names.flatMap((model) => Array.from({ length: body.n }, () => ({ text: "", node: null, error: "", lines: [], model })));
   /** @type {Generation} */
-  const running = { from, id: "", streams, isRunning: true };
+  const running = { from, request: { id: "", isStopped: false, hasEnded: false }, streams, isRunning: true };
+  const { request } = running;
+  runs.add(running);
   generation.value = running;
   state.showText();
   reveal();
   try {
     const response = await send("POST", `/api/v1/nodes/${from}/continuations`, { ...body, stream: true });
-    running.id = response.headers.get("x-loom-generation") ?? "";
+    request.id = response.headers.get("x-loom-generation") ?? "";
+    if (request.isStopped) cancel(request);
     await readEvents(response, (event, data) => receive(running, event, data));
+    if (!request.hasEnded) await ended(request.id);
     const failed = streams.find((stream) => stream.error)?.error;
     if (failed) state.notify(failed, { bad: true });
   } catch (error) {
-    for (const stream of streams) if (!stream.node) stream.error ||= String(/** @type {any} */ (error).message);
-    state.fail(error);
+    if (request.id && /** @type {any} */ (error).code === "offline") {
+      // The connection broke. The server writes on, and saves what it wrote.
+      state.online.value = false;
+      await ended(request.id);
+    } else {
+      for (const stream of streams) if (!stream.node) stream.error ||= String(/** @type {any} */ (error).message);
+      state.fail(error);
+    }
   }
   running.isRunning = false;
+  runs.delete(running);
   await finish(running);
 }
 
 /** Pause between two looks at a generation that another page began. */
 const LOOK_MS = 1_000;
 
+/** Waits until the server has ended a generation, also while it does not answer. @param {string} id */
+async function ended(id) {
+  for (;;) {
+    try {
+      const { data } = await get("/generations");
+      if (!data.some((/** @type {any} */ each) => each.id === id)) return;
+    } catch (error) {
+      if (/** @type {any} */ (error).code !== "offline") return;
+    }
+    await new Promise((done) => setTimeout(done, LOOK_MS));
+  }
+}
+
 /** Shows a generation at the cursor that runs already, such as one that began before the page was loaded again. */
 export async function adopt() {
   const from = state.cursor.value;
-  /** @type {() => Promise<{id: string, from: string} | undefined>} */
-  const find = async () => (await get("/generations")).data.find((/** @type {any} */ each) => each.from === from);
-  const found = from && !generation.value && (await find().catch(() => undefined));
+  if (!from || generation.value) return;
+  const { data } = await get("/generations").catch(() => ({ data: [] }));
+  const found = data.find((/** @type {any} */ each) => each.from === from);
   if (!found) return;
   const stream = { text: "This began before the page was loaded.", node: null, error: "", lines: [], model: "" };
-  generation.value = { from, id: found.id, streams: [stream], isRunning: true };
-  (async () => {
-    while (generation.value?.id === found.id && (await find().catch(() => undefined))) await new Promise((done) => setTimeout(done, LOOK_MS));
-    if (generation.value?.id === found.id) generation.value = null;
-    await refresh();
-  })();
+  const request = { id: found.id, isStopped: false, hasEnded: false };
+  generation.value = { from, request, streams: [stream], isRunning: true };
+  ended(found.id).then(() => {
+    if (generation.value?.request === request) generation.value = null;
+    return refresh();
+  });
 }
 
 /** @param {Generation} running @param {string} event @param {any} data */
 function receive(running, event, data) {
   const stream = running.streams[data.index ?? 0];
+  if (event === "end" || event === "error") running.request.hasEnded = true;
   if (event === "error") {
     for (const each of running.streams) if (!each.node) each.error ||= data.message;
   } else if (!stream) {
@@ -130,30 +170,40 @@ function receive(running, event, data) {
 /** @param {Generation} running */
 async function finish(running) {
   const saved = running.streams.filter((stream) => stream.node);
-  if (generation.peek()?.from === running.from) generation.value = { ...running };
+  if (isShown(running)) generation.value = { ...running };
+  else if (running.request.isStopped) return refresh();
   if (state.cursor.value !== running.from) {
     if (saved.length) state.notify("Generated", { action: { label: "Show", run: () => go(running.from) } });
     return refresh();
   }
-  if (running.streams.length === 1 && saved.length) {
+  if (!isShown(running)) return refresh();
+  const only = running.streams.length === 1 ? saved[0]?.node : null;
+  // Text that is being typed stays on the screen.
+  if (only && shownProse.value?.isChanged) state.notify("Generated", { action: { label: "Show", run: () => (isShown(running) ? void choose(0) : go(only)) } });
+  else if (only) {
     generation.value = null;
-    return go(/** @type {string} */ (saved[0].node));
-  }
-  if (saved.length) state.announcement.value = `${saved.length} continuations are ready. Press 1 to ${saved.length} to choose one.`;
+    return go(only);
+  } else if (saved.length) state.announcement.value = `${saved.length} continuations are ready. Press 1 to ${saved.length} to choose one.`;
   if (!saved.length) generation.value = null;
   await refresh();
-  reveal();
+  if (!shownProse.value?.isChanged) reveal();
 }
+
+/** @param {Request} request */
+const cancel = (request) => call("DELETE", `/generations/${request.id}`).catch(state.fail);
 
 /** Stops the running generation. Partial replies are saved. Returns false if none runs. */
 export function stop() {
   const running = generation.value;
   if (!running) return false;
-  if (!running.isRunning || !running.id) {
+  const { request, isRunning } = running;
+  if (isRunning && request.id) cancel(request);
+  else {
+    // Without an answer it has no id yet; it is cancelled when the id arrives.
+    request.isStopped = true;
     generation.value = null;
-    return !!running;
+    if (isRunning) state.announcement.value = "Stopped";
   }
-  call("DELETE", `/generations/${running.id}`).catch(state.fail);
   return true;
 }
 

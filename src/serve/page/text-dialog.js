@@ -2,40 +2,56 @@
 
 import { html, createRef, Component, Button } from "./elements.js";
 import * as state from "./state.js";
+import { readDraft, writeDraft, dropDraft, guardClose } from "./draft-store.js";
 
 /**
  * A text to write. Ctrl-Enter saves. Properties: `value`, `label`, `rows`, `saves` (label and effect of each button), `draft`
- * (name under which this tab keeps the text until it is saved).
+ * (name under which the text is stored until it is saved).
  */
 export class TextForm extends Component {
   area = createRef();
   draft = `loom-${this.props.draft}`;
-  kept = this.props.draft ? sessionStorage.getItem(this.draft) : null;
+  kept = this.props.draft ? readDraft(this.draft) : null;
   state = { isSaving: false, isKept: this.kept !== null };
 
   componentDidMount() {
     const area = this.area.current;
     area.setSelectionRange(area.value.length, area.value.length);
+    const before = area.value;
+    this.stop = guardClose(() => area.value !== before);
   }
+
+  componentWillUnmount() {
+    this.stop?.();
+  }
+
+  /** @type {(() => void) | undefined} */
+  stop;
 
   /** @param {(text: string) => Promise<boolean>} save */
   async save(save) {
-    const text = this.area.current.value;
-    if (!text.trim() && !this.props.mayBeEmpty) return;
+    const area = this.area.current;
+    const text = area.value;
+    // The field is read only during a save, so what is typed on cannot be lost.
+    if (area.readOnly || (!text.trim() && !this.props.mayBeEmpty)) return;
+    area.readOnly = true;
+    const own = state.dialog.value;
     this.setState({ isSaving: true });
     const isSaved = await save(text);
+    area.readOnly = false;
     // After a failure the text stays for another try.
     if (!isSaved) return this.setState({ isSaving: false });
-    sessionStorage.removeItem(this.draft);
-    state.dialog.value = null;
+    if (this.props.draft) dropDraft(this.draft);
+    // The user may have closed it and opened another one.
+    if (state.dialog.value === own) state.dialog.value = null;
   }
 
   onInput = () => {
-    if (this.props.draft) sessionStorage.setItem(this.draft, this.area.current.value);
+    if (this.props.draft) writeDraft(this.draft, this.area.current.value);
   };
 
   discard = () => {
-    sessionStorage.removeItem(this.draft);
+    dropDraft(this.draft);
     this.area.current.value = this.props.value;
     this.setState({ isKept: false });
   };
@@ -45,7 +61,8 @@ export class TextForm extends Component {
     const isShort = this.props.rows === 1 && event.key === "Enter" && !event.shiftKey;
     if (!isShort && !(event.key === "Enter" && (event.ctrlKey || event.metaKey))) return;
     event.preventDefault();
-    this.save(this.props.saves[0][1]);
+    // A key that is held confirms once.
+    if (!event.repeat) this.save(this.props.saves[0][1]);
   };
 
   render() {

@@ -55,9 +55,9 @@ export async function runHolding(run, own = null) {
 
 /** @param {KeyboardEvent} typed */
 function replay(typed) {
-  const { key, code, ctrlKey, metaKey, shiftKey } = typed;
+  const { key, code, ctrlKey, metaKey, shiftKey, repeat } = typed;
   const target = document.activeElement ?? document.body;
-  const isUnhandled = target.dispatchEvent(new KeyboardEvent("keydown", { key, code, ctrlKey, metaKey, shiftKey, bubbles: true, cancelable: true }));
+  const isUnhandled = target.dispatchEvent(new KeyboardEvent("keydown", { key, code, ctrlKey, metaKey, shiftKey, repeat, bubbles: true, cancelable: true }));
   // Unlike a value that is set, this can be undone in the field, and tells it that it changed.
   if (!isUnhandled || !isTyping(target) || ctrlKey || metaKey) return;
   if (key.length === 1) document.execCommand("insertText", false, key);

@@ -10,8 +10,9 @@ const ABOVE = 40;
 const BELOW = 60;
 /** Lines that are kept; farther ones are dropped while scrolling. */
 const MAX_LINES = 400;
-/** Entries of the path that are loaded at once. */
+/** Entries of the path that are loaded at once, and those that a refresh reads again at most. */
 const ENTRIES = 12;
+const MAX_ENTRIES = 200;
 /** Steps that depend on where the user went before. */
 const REMEMBERED = ["child", "end"];
 /** Step that stays. */
@@ -26,15 +27,32 @@ let queue = [];
 let isRunning = false;
 /** True while the cursor is on its way to another node. */
 let isStepping = false;
+/** Aborts the windows that are on their way when a new tree takes the place of the one that is shown. */
+let leaving = new AbortController();
 
-/** @param {string} node @param {Record<string, string | number>} more @returns {Promise<import("./api.js").Window>} */
-function requestWindow(node, more) {
+/** @param {string} node @param {Record<string, string | number>} more @param {AbortSignal} [signal] @returns {Promise<import("./api.js").Window>} */
+function requestWindow(node, more, signal) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(more)) query.set(name, String(value));
   if (state.folds.value.size) query.set("folded", [...state.folds.value].join(","));
   if (state.versions.value.length) query.set("versions", state.versions.value.join(","));
   if (state.hoist.value) query.set("hoist", state.hoist.value);
-  return get(`/nodes/${node}/window?${query}`);
+  return get(`/nodes/${node}/window?${query}`, signal);
+}
+
+/** Shows no tree. A window that is on its way is not shown either, since it would bring back the tree that was left. */
+export function leaveTree() {
+  leaving.abort();
+  leaving = new AbortController();
+  queue = [];
+  batch(() => {
+    state.tree.value = null;
+    state.cursor.value = null;
+    state.hoist.value = null;
+    state.outline.value = { lines: [], above: false, below: false, omitted: false };
+    state.path.value = { entries: [], more: false };
+    state.continuations.value = [];
+  });
 }
 
 /** Shows a node. @param {string} node */
@@ -151,12 +169,13 @@ async function answerQueue() {
       const request = next();
       if (!request) break;
       isStepping = request.steps.length > 0 || request.node !== state.cursor.value;
-      const more = { above: ABOVE, below: BELOW, path: ENTRIES, ...(request.steps.length && { steps: request.steps.join() }) };
-      show(await requestWindow(request.node, more));
+      await answer(request, leaving.signal);
     }
     state.online.value = true;
   } catch (error) {
     queue = [];
+    // A failure that the server reports is an answer.
+    if (error instanceof ApiError && error.status) state.online.value = true;
     if (error instanceof ApiError && error.status === 404) forget();
     state.fail(error);
   } finally {
@@ -165,14 +184,90 @@ async function answerQueue() {
   }
 }
 
+/** @param {{node: string, steps: string[]}} request @param {AbortSignal} signal */
+async function answer({ node, steps }, signal) {
+  const size = isStepping ? { above: ABOVE, below: BELOW, path: ENTRIES } : loadedSize();
+  try {
+    const window = await requestWindow(node, { ...size, ...(steps.length && { steps: steps.join() }) }, signal);
+    const far = isStepping ? null : await readFar(signal);
+    if (!signal.aborted) show(window, size, far);
+  } catch (error) {
+    if (signal.aborted) return;
+    if (!state.hoist.value || !(error instanceof ApiError) || error.status !== 404) throw error;
+    // The node may be in another tree than the branch that is shown alone.
+    state.hoist.value = null;
+    await answer({ node, steps }, signal);
+  }
+}
+
+/** Size of a window that has what is loaded around the cursor. Where the end of the tree is loaded, it has room for new lines. */
+function loadedSize() {
+  const { lines, above, below } = state.outline.value;
+  const at = lines.findIndex((line) => line.id === state.cursor.value);
+  const side = (/** @type {number} */ loaded, /** @type {boolean} */ more, /** @type {number} */ least) => Math.min(MAX_LINES, Math.max(least, loaded + (more ? 0 : least)));
+  return {
+    above: at < 0 ? ABOVE : side(at, above, ABOVE),
+    below: at < 0 ? BELOW : side(lines.length - at - 1, below, BELOW),
+    path: Math.min(MAX_ENTRIES, Math.max(ENTRIES, state.path.value.entries.length)),
+  };
+}
+
+/** Reads the loaded lines again, if the user has scrolled so far that the cursor's is not among them. @param {AbortSignal} signal */
+async function readFar(signal) {
+  const { lines } = state.outline.value;
+  if (!lines.length || lines.some((line) => line.id === state.cursor.value)) return null;
+  const above = lines.length >> 1;
+  const below = lines.length - above - 1;
+  try {
+    const window = await requestWindow(lines[above].id, { above, below, path: 0 }, signal);
+    return window.lines[window.cursor]?.marks.pruned ? null : outlineOf(window, { above, below });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
 /** Forgets where the user went, because a node is gone. */
 function forget() {
   visited.clear();
   state.versions.value = [];
+  state.hoist.value = null;
 }
 
-/** Shows a window. @param {Window} window @typedef {import("./api.js").Window} Window */
-function show(window) {
+/** Places on the path to the cursor that the outline has shown, and the line of the first of them. */
+const onPath = { places: /** @type {Set<string>} */ (new Set()), top: /** @type {import("./api.js").Line | null} */ (null) };
+
+/**
+ * Marks the lines on the path. Its part above the first known line follows from the levels: the parent of a branch is the last
+ * line before it of a lower level, that of another node the line before it.
+ * @param {import("./api.js").Line[]} lines
+ */
+function markPath(lines) {
+  for (let at = lines.length - 2; at >= 0 && onPath.top; at--) {
+    const { top } = onPath;
+    if (top.opens_branch ? lines[at].level >= top.level : lines[at + 1].place !== top.place) continue;
+    onPath.places.add(lines[at].place);
+    onPath.top = lines[at];
+  }
+  return lines.map((line) => (line.on_path === onPath.places.has(line.place) ? line : { ...line, on_path: !line.on_path }));
+}
+
+/** Returns the outline of a window of a size. @param {Window} window @param {{above: number, below: number}} size */
+function outlineOf(window, { above, below }) {
+  return {
+    lines: window.lines,
+    above: window.cursor === above && window.lines[0]?.place !== window.tree.root_id,
+    below: window.lines.length - window.cursor - 1 === below,
+    omitted: window.omitted,
+  };
+}
+
+/**
+ * Shows a window of a size. `far`: lines without that of the cursor, which stay.
+ * @param {Window} window @param {{above: number, below: number}} size @param {ReturnType<typeof outlineOf> | null} far
+ * @typedef {import("./api.js").Window} Window
+ */
+function show(window, size, far) {
   const before = state.cursor.value;
   batch(() => {
     if (state.tree.value?.id !== window.tree.id) {
@@ -182,13 +277,13 @@ function show(window) {
     state.tree.value = window.tree;
     state.cursor.value = window.node;
     state.versions.value = window.versions;
-    const first = window.lines[0];
-    state.outline.value = {
-      lines: window.lines,
-      above: window.cursor === ABOVE && first?.place !== window.tree.root_id,
-      below: window.lines.length - window.cursor - 1 === BELOW,
-      omitted: window.omitted,
-    };
+    const path = window.lines.filter((line) => line.on_path);
+    if (!far) {
+      onPath.places = new Set(path.map((line) => line.place));
+      onPath.top = path[0] ?? null;
+    }
+    const outline = far ?? outlineOf(window, size);
+    state.outline.value = { ...outline, lines: markPath(outline.lines) };
     const kept = before === window.node ? earlier(window) : [];
     state.path.value = { entries: [...kept, ...window.path], more: kept.length ? state.path.value.more : window.more_path };
     state.continuations.value = window.continuations;
@@ -227,16 +322,14 @@ export async function extendOutline(above) {
   try {
     const window = await requestWindow(edge.id, { above: above ? 80 : 0, below: above ? 0 : 80, path: 0 });
     if (state.outline.value !== shown) return;
-    const onPath = new Set(shown.lines.filter((line) => line.on_path).map((line) => line.id));
-    const lines = window.lines.map((line) => ({ ...line, on_path: onPath.has(line.id) }));
     if (above) {
-      const added = lines.slice(0, window.cursor);
-      const all = [...added, ...shown.lines];
+      const added = window.lines.slice(0, window.cursor);
+      const all = markPath([...added, ...shown.lines]);
       const isAtTop = added.length < 80 || added[0]?.place === window.tree.root_id;
       state.outline.value = { ...shown, lines: all.slice(0, MAX_LINES), above: !isAtTop, below: shown.below || all.length > MAX_LINES };
     } else {
-      const added = lines.slice(window.cursor + 1);
-      const all = [...shown.lines, ...added];
+      const added = window.lines.slice(window.cursor + 1);
+      const all = markPath([...shown.lines, ...added]);
       const below = added.length === 80;
       state.outline.value = { ...shown, lines: all.slice(-MAX_LINES), below, above: shown.above || all.length > MAX_LINES };
     }
