@@ -293,7 +293,7 @@ fn inside(input: &str, closes: impl Fn(char) -> bool, ends: impl Fn(Option<char>
     Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::TakeUntil)))
 }
 
-/// Production `bracketed`. In angle brackets stands a placeholder, unless it has a digit.
+/// Production `bracketed`. An id in angle brackets needs a digit; without one it is a placeholder.
 fn bracketed(input: &str) -> Step<'_, Raw<'_>> {
     let square = delimited(char('['), id, char(']'));
     let has_digit = |text: &&str| text.contains(|c: char| c.is_ascii_digit());

@@ -53,7 +53,8 @@ fn suggest(mut error: clap::Error, command: &clap::Command, words: &[String]) ->
         let is_left_out =
             GROUPS.iter().any(|(_, names)| names.contains(&given.as_str())) && parent.get_name() == "loom";
         let names = if is_left_out { Vec::new() } else { similar_commands(given, parent) };
-        let tip = format!("this program was built without the feature of `loom {given}`");
+        let feature = if given == "open" { "serve" } else { given };
+        let tip = format!("`loom {given}` needs the cargo feature `{feature}`, which this program was built without");
         error.remove(ContextKind::SuggestedSubcommand);
         if is_left_out {
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
@@ -153,7 +154,7 @@ mod tests {
         assert!(!template(&command).contains("serve"));
         let error = command.try_get_matches_from_mut(["loom", "serve"]).unwrap_err();
         let shown = suggest(error, &command, &["serve".to_owned()]).to_string();
-        assert!(shown.contains("without the feature of `loom serve`") && !shown.contains("similar"), "{shown}");
+        assert!(shown.contains("needs the cargo feature `serve`") && !shown.contains("similar"), "{shown}");
     }
 
     #[cfg(all(feature = "tui", feature = "serve", feature = "mcp"))]

@@ -45,7 +45,7 @@ impl Executor<'_> {
         let mut owners: HashMap<SessionId, Option<AgentId>> = HashMap::new();
         let (mut lines, mut messages): (Vec<String>, Vec<AuthorMessages>) = Default::default();
         let mut bookmarks: HashSet<Option<NodeId>> = HashSet::new();
-        let undone = undone(&entries);
+        let undone = undone_groups(&entries);
         for entry in entries.iter().filter(|entry| only.as_ref().is_none_or(|node| entry.node == Some(node.id))) {
             let line = |words: &str| format!("  {} · {} {words}", entry.at.age(here.now), who(entry.agent));
             if let Some(message) = message(&*snapshot, entry, &mut owners)? {
@@ -81,7 +81,7 @@ impl Executor<'_> {
         Ok(Answer::about(text, only.map_or_else(|| "changes".to_owned(), |node| node.local.to_string())))
     }
 
-    /// True for an undo or a redo of what another agent stashed, which is for that agent alone.
+    /// True if an entry is or reverts a stash, and its agent is not this one. Other agents do not see stashes.
     fn reverts_stash_of_other(&self, entries: &[JournalEntry], entry: &JournalEntry) -> bool {
         let mut reverted = entry;
         while let Some(target) = reverted.target {
@@ -101,7 +101,7 @@ impl Executor<'_> {
 }
 
 /// Returns the groups of the entries that are undone now. `entries`: the newest first.
-fn undone(entries: &[JournalEntry]) -> HashSet<u64> {
+fn undone_groups(entries: &[JournalEntry]) -> HashSet<u64> {
     let mut reverted = HashSet::new();
     for entry in entries {
         // An undo that was reverted reverts nothing.

@@ -702,7 +702,7 @@ try {
     truth((await card.textContent()).includes("run_command of ex\\u{200b}actly this, until"), "the scope is text");
     truth(/\d+ more lines below/.test(await card.locator(".approval-more").textContent()), "hidden lines are counted");
     await card.locator("pre").evaluate((pre) => (pre.scrollTop = 9_999));
-    await until("the end", async () => (await card.locator(".approval-more").textContent()) === "This is the end.");
+    await until("the end", async () => (await card.locator(".approval-more").textContent()) === "End of the text.");
     list = [...list, ...[12, 13, 14].map((id) => ({ id, tool: "run_command", summary: `rm -rf ${id}` }))];
     await until("the count", async () => (await card.textContent()).includes("1 of 4"));
     equal(await card.count(), 1, "requests that are shown");

@@ -47,7 +47,7 @@ impl Binder<'_, '_> {
         let kind = kind.or_else(|| annotated.then_some(EdgeKind::Annotation));
         let around = self.node_option(OptionName::Around, "around: the id of the node in the middle")?;
         // `what comes before and after a7x2`
-        let around = if around.is_none() && words.is_beside() { self.node() } else { around };
+        let around = if around.is_none() && words.asks_for_surroundings() { self.node() } else { around };
         let sort = self.option(
             OptionName::Sort,
             |text| text.to_lowercase().parse().ok(),
@@ -67,10 +67,10 @@ impl Binder<'_, '_> {
 
     /// The ends of a time in words: `in the last 3 hours`, `between 2026-02-10 and 2026-02-14`.
     fn time_in_words(&mut self, words: &RecallWords<'_>) -> (Option<TimeSpec>, Option<TimeSpec>) {
-        if let Some((age, count)) = words.last()
+        if let Some((age, said)) = words.last()
             && let Ok(from) = age.parse()
         {
-            count.into_iter().for_each(|count| self.take_word(count));
+            said.into_iter().for_each(|word| self.take_word(word));
             return (Some(from), None);
         }
         let Some(ends) = words.between() else { return (None, None) };
@@ -132,7 +132,7 @@ impl Binder<'_, '_> {
         })
     }
 
-    /// Takes the name or the number out that is this word of the line.
+    /// Removes the argument whose text is `word`.
     fn take_word(&mut self, word: &str) {
         let line = self.arguments.line;
         self.arguments.take(|arg| {

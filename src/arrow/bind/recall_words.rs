@@ -44,9 +44,9 @@ const COUNT: &[&str] = &[
 const ANNOTATIONS: &[&str] =
     &["in|among|within|from|across the|my|our|all? annotations|notes", "only the? annotations", "annotations only"];
 /// Words for what comes before and after a node.
-const BESIDE: &[&str] = &["before and right|just|directly? after", "around", "surroundings of", "the context of"];
-/// Verbs behind the one who spoke.
-const SPEECH: &[&str] = &[
+const AROUND: &[&str] = &["before and right|just|directly? after", "around", "surroundings of", "the context of"];
+/// Verbs that follow the author's name.
+const SPEECH_VERBS: &[&str] = &[
     "say",
     "said",
     "says",
@@ -65,8 +65,8 @@ const SPEECH: &[&str] = &[
     "answered",
     "replied",
 ];
-/// Words before the one who spoke.
-const LEADS: &[&str] = &[
+/// Words that precede the author's name.
+const AUTHOR_LEADS: &[&str] = &[
     "what",
     "where",
     "when",
@@ -91,8 +91,8 @@ const LEADS: &[&str] = &[
     "how",
     "once",
 ];
-/// Words between the one who spoke and the verb.
-const BETWEEN: &[&str] = &[
+/// Words between the author's name and the verb.
+const AUTHOR_FILLERS: &[&str] = &[
     "has",
     "have",
     "had",
@@ -124,10 +124,11 @@ const ROLES: &[(&str, &str)] = &[
     ("owner", "owner"),
 ];
 /// Words that begin with a capital letter and are no names.
-const PRONOUNS: &[&str] = &["I", "We", "You", "They", "He", "She", "It", "What", "Who", "That", "Did", "Has", "Have"];
+const CAPITALIZED_WORDS: &[&str] =
+    &["I", "We", "You", "They", "He", "She", "It", "What", "Who", "That", "Did", "Has", "Have"];
 /// Words before the subject of a recall.
 const TOPIC_LEADS: &[&str] = &["about", "concerning", "regarding"];
-/// Words that end it, or that name nothing.
+/// Words that end a subject, or that cannot be one.
 const TOPIC_ENDS: &[&str] = &[
     "it",
     "this",
@@ -175,7 +176,7 @@ const TOPIC_ENDS: &[&str] = &[
     "exact",
     "count",
 ];
-/// Most words of such a subject.
+/// Longest subject, in words.
 const MAX_TOPIC_WORDS: usize = 5;
 /// Units of time, as they are said and as an age has them.
 const UNITS: &[(&str, &str)] = &[
@@ -277,8 +278,8 @@ impl<'l> RecallWords<'l> {
         self.has_any(ANNOTATIONS)
     }
 
-    pub(super) fn is_beside(&self) -> bool {
-        self.has_any(BESIDE)
+    pub(super) fn asks_for_surroundings(&self) -> bool {
+        self.has_any(AROUND)
     }
 
     /// True if a switch stands there: `count`, `--count`, `count=true`. `--count 5` is a limit.
@@ -292,15 +293,15 @@ impl<'l> RecallWords<'l> {
         })
     }
 
-    /// The one who spoke: `what Ada said about it`, `Ada's turns`, `by the human`. A name as it is, a role as `by` takes it.
+    /// Returns the author: `what Ada said about it`, `Ada's turns`, `by the human`. A name as it is, a role as `by` takes it.
     pub(super) fn author(&self) -> Option<&'l str> {
         let spoke = |at: usize| {
-            let speaks = SPEECH.iter().any(|verb| verb.eq_ignore_ascii_case(self.words[at]));
-            let who = speaks.then(|| (0..at).rev().find(|at| !BETWEEN.contains(&self.words[*at])))??;
+            let speaks = SPEECH_VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(self.words[at]));
+            let who = speaks.then(|| (0..at).rev().find(|at| !AUTHOR_FILLERS.contains(&self.words[*at])))??;
             // `what Marie and Hollis said` names two, `the user says that …` introduces a statement.
             let before =
                 (0..who).rev().find(|at| !matches!(self.words[*at], "the" | "a" | "any" | "our" | "my" | "agent"))?;
-            let leads = LEADS.iter().any(|lead| lead.eq_ignore_ascii_case(self.words[before]));
+            let leads = AUTHOR_LEADS.iter().any(|lead| lead.eq_ignore_ascii_case(self.words[before]));
             self.speaker(self.words[who], who).filter(|_| leads)
         };
         let owns = |at: usize| {
@@ -323,12 +324,13 @@ impl<'l> RecallWords<'l> {
         let role = ROLES.iter().find(|(said, _)| *said == who).map(|(_, role)| *role);
         // `the agent reviewer`
         let is_agent = at > 0 && self.words[at - 1] == "agent";
-        let is_name = at > 0 && who.starts_with(char::is_uppercase) && !PRONOUNS.contains(&who);
+        let is_name = at > 0 && who.starts_with(char::is_uppercase) && !CAPITALIZED_WORDS.contains(&who);
         role.or((is_name || is_agent).then_some(who))
     }
 
-    /// The age that the turns have at most: `in the last 3 hours`. The second value is the word of the number, if there is one.
-    pub(super) fn last(&self) -> Option<(String, Option<&'l str>)> {
+    /// The age that the turns have at most: `in the last 3 hours`. The second value holds the words
+    /// of it.
+    pub(super) fn last(&self) -> Option<(String, Vec<&'l str>)> {
         let unit = |at: usize| UNITS.iter().find(|(said, _)| *said == self.word(at)).map(|(_, unit)| *unit);
         (0..self.words.len()).find_map(|at| {
             let leads = matches!(self.words[at], "last" | "past");
@@ -340,11 +342,11 @@ impl<'l> RecallWords<'l> {
                 return None;
             }
             if let Some(unit) = unit(at + 1) {
-                return Some((format!("1{unit}"), None));
+                return Some((format!("1{unit}"), vec![self.word(at + 1)]));
             }
             let said = self.word(at + 1);
             let count = said.parse::<u32>().ok().or_else(|| lexicon::look_up(said).number.map(u32::from))?;
-            Some((format!("{count}{}", unit(at + 2)?), Some(said)))
+            Some((format!("{count}{}", unit(at + 2)?), vec![said, self.word(at + 2)]))
         })
     }
 

@@ -36,6 +36,14 @@ impl IntentParser<'_> {
         {
             return false;
         }
+        // `write notes.md: replace section "Plan" with "…"`: how it is written.
+        let places = self.is_word(at, &["replace", "append", "insert", "prepend"]);
+        if places
+            && matches!(self.verb_at(verb), Some((Verb::Write | Verb::Edit, _)))
+            && self.terms.last().is_some_and(AnnotatedToken::is_text)
+        {
+            return false;
+        }
         // `settle it: decide "…"`
         let again = self.verb_at(at).is_some_and(|again| self.verb_at(verb) == Some(again));
         if again && self.terms.get(at + 1).is_some_and(AnnotatedToken::is_text) {

@@ -253,14 +253,19 @@ impl IntentParser<'_> {
             self.doubtful |= (at..self.terms.len()).any(|at| self.func_at(at) == Some(FunctionWord::Doubt));
             return Some((Utterance::Request, asked, verb));
         }
-        // `the node we're on`
-        if matches!(self.text_at(at), "we're" | "i'm" | "I'm")
+        // `the node we're on`, `the node I am at`
+        let be = match self.text_at(at) {
+            "we're" | "i'm" | "I'm" => at,
+            "we" | "I" | "i" if self.is_word(at + 1, &["am", "are"]) => at + 1,
+            _ => usize::MAX,
+        };
+        if be < self.terms.len()
             && self.func_at(at - 1).is_none()
             && self.terms[at - 1].entry.noun.is_some()
-            && matches!(self.terms.get(at + 1).and_then(|next| next.entry.prep), Some(Prep::On | Prep::At | Prep::In))
+            && matches!(self.terms.get(be + 1).and_then(|next| next.entry.prep), Some(Prep::On | Prep::At | Prep::In))
         {
-            self.zones[at..at + 2].fill(c.zone);
-            c.at += 2;
+            self.zones[at..be + 2].fill(c.zone);
+            c.at = be + 2;
             return None;
         }
         if let Some(reading) = self.next_word(c) {

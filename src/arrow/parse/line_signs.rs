@@ -19,7 +19,7 @@ pub(super) fn refused(line: &str) -> Option<&'static str> {
         return Some("a sign before it says that it is not asked for");
     }
     if has_placeholder(request) {
-        return Some("it has a placeholder in angle brackets; a command names its node");
+        return Some("it has a placeholder in angle brackets; write the node's id instead");
     }
     // `rm a7x2/*`
     let hides = HIDING.iter().any(|verb| request.split_whitespace().next() == Some(verb));

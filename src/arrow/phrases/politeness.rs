@@ -86,6 +86,8 @@ const PHRASES: &[(&str, Politeness)] = &[
     ("it is time to", PLAIN),
     ("it is necessary to", POLITE),
     ("it's necessary to", POLITE),
+    ("it's worth", GERUND),
+    ("it is worth", GERUND),
     ("time to", PLAIN),
     ("time we", PLAIN),
     ("time for", GERUND),

@@ -17,9 +17,9 @@ mod sha256;
 mod tree_export;
 mod vault;
 
+pub(super) use self::tree_export::each_tree_node;
 pub use self::{
     export_format::{ExportFormat, ExportOptions, notes, write},
     export_report::ExportReport,
     leaves::LeafChoice,
 };
-pub(super) use self::tree_export::each_tree_node;

@@ -90,7 +90,7 @@ export function openLate(dialog, text) {
 /** Number of the last request for a dialog. */
 let asked = 0;
 
-/** Opens a dialog when what it shows was read, unless another one was asked for or opened meanwhile. @param {() => Promise<{kind: string, [key: string]: any}>} read */
+/** Loads a dialog's data, then opens it, unless another dialog was requested or opened meanwhile. @param {() => Promise<{kind: string, [key: string]: any}>} read */
 function openAfter(read) {
   const own = ++asked;
   return attempt(async () => {

@@ -39,28 +39,28 @@ const SILENCE_MS = 25_000;
 /** Requests whose answer is not complete, and streams. @type {Set<AbortController>} */
 const pending = new Set();
 /** @type {WeakMap<Response, AbortController>} */
-const owners = new WeakMap();
-let heardAt = performance.now();
+const controllers = new WeakMap();
+let lastReceivedAt = performance.now();
 let isSuspect = false;
 
 const offline = () => new ApiError(0, "offline", "the server does not answer");
 
 /** @param {Response} response */
-function settle(response) {
-  const own = owners.get(response);
+function releaseRequest(response) {
+  const own = controllers.get(response);
   if (own) pending.delete(own);
 }
 
 // A server that hangs, or a network that drops everything, closes no connection. The silence is seen twice, because the first
 // look after a pause of the page, such as a sleep of the machine, comes before what has arrived.
 setInterval(() => {
-  const isSilent = !document.hidden && performance.now() - heardAt > SILENCE_MS;
-  if (document.hidden || !pending.size) heardAt = performance.now();
+  const isSilent = !document.hidden && performance.now() - lastReceivedAt > SILENCE_MS;
+  if (document.hidden || !pending.size) lastReceivedAt = performance.now();
   else if (isSilent && isSuspect) for (const each of pending) each.abort();
   isSuspect = isSilent;
 }, 1_000);
 
-document.addEventListener("visibilitychange", () => (heardAt = performance.now()));
+document.addEventListener("visibilitychange", () => (lastReceivedAt = performance.now()));
 
 /**
  * Sends a request and returns the response, whose status is a success.
@@ -68,14 +68,14 @@ document.addEventListener("visibilitychange", () => (heardAt = performance.now()
  */
 export async function send(method, path, body, signal) {
   const response = await begin(method, path, body, signal);
-  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) settle(response);
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) releaseRequest(response);
   return response;
 }
 
 /** @param {string} method @param {string} path @param {unknown} body @param {AbortSignal} [signal] */
 async function begin(method, path, body, signal) {
   const own = new AbortController();
-  if (!pending.size) heardAt = performance.now();
+  if (!pending.size) lastReceivedAt = performance.now();
   pending.add(own);
   /** @type {RequestInit} */
   const request = { method, signal: signal ? AbortSignal.any([signal, own.signal]) : own.signal, credentials: "same-origin" };
@@ -93,11 +93,11 @@ async function begin(method, path, body, signal) {
     pending.delete(own);
     throw signal?.aborted ? error : offline();
   }
-  heardAt = performance.now();
-  owners.set(response, own);
+  lastReceivedAt = performance.now();
+  controllers.set(response, own);
   if (response.ok) return response;
   const answer = await response.json().catch(() => null);
-  settle(response);
+  releaseRequest(response);
   const { code = "error", message = response.statusText, hint } = answer?.error ?? {};
   throw new ApiError(response.status, code, message, hint);
 }
@@ -124,7 +124,7 @@ export async function call(method, path, body, signal) {
   } catch (error) {
     throw signal?.aborted ? error : offline();
   } finally {
-    settle(response);
+    releaseRequest(response);
   }
 }
 
@@ -162,14 +162,14 @@ export async function readEvents(response, receive) {
         throw offline();
       });
       if (done) return;
-      heardAt = performance.now();
+      lastReceivedAt = performance.now();
       rest += value;
       const blocks = rest.split(/\r?\n\r?\n/);
       rest = blocks.pop() ?? "";
       for (const block of blocks) receiveEvent(block, receive);
     }
   } finally {
-    settle(response);
+    releaseRequest(response);
   }
 }
 

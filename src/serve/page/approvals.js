@@ -106,7 +106,7 @@ class Card extends Component {
 
   place = () => Math.round(this.card.current.querySelector(".form-row").getBoundingClientRect().top);
 
-  /** Has the buttons wait. */
+  /** Disables the buttons for `READY_MS`. */
   wait() {
     this.top = this.place();
     clearTimeout(this.timer);
@@ -155,7 +155,7 @@ class Card extends Component {
     return html`<div ref=${this.card} onFocusIn=${this.onFocusIn} class="approval" role="group" tabindex="-1" aria-label=${`${request.tool} asks for your approval${place && `, ${place}`}`}>
       <p>${place && html`<span class="dim approval-place">${place}</span>`}<b>${literal(request.tool)}</b> ${literal(request.summary)}</p>
       ${request.details && html`<pre tabindex="0" ref=${this.details} onScroll=${this.measure}>${literal(request.details)}</pre>`}
-      ${more !== null && html`<p class="approval-more">${more ? `${more} more ${more === 1 ? "line" : "lines"} below` : "This is the end."}</p>`}
+      ${more !== null && html`<p class="approval-more">${more ? `${more} more ${more === 1 ? "line" : "lines"} below` : "End of the text."}</p>`}
       ${request.always && html`<p class="dim">“Approve always” approves ${literal(request.always)}, until the server ends.</p>`}
       <div class="form-row">${button("Approve once", "Approve", true)}
         ${request.always && button("Approve always", `Approve ${literal(request.always)}, until the server ends`, true, true)}

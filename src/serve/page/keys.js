@@ -180,7 +180,7 @@ export function listen() {
   document.addEventListener("keydown", (event) => {
     if (isForRemoved(event)) {
       event.preventDefault();
-      return state.notify("The text field was closed while you typed; Esc returns to the keys", { bad: true });
+      return state.notify("The text field has closed; press Esc to use shortcuts again", { bad: true });
     }
     if (event.defaultPrevented || event.isComposing || event.altKey) return;
     const isShifted = event.shiftKey && /^(Arrow|F10)/.test(event.key);

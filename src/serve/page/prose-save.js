@@ -117,7 +117,7 @@ async function findSaved(end, edits, appended) {
 
 /** Says where unsaved text is that is not shown. @param {ProseText} text */
 function sayWhere(text) {
-  state.notify("What you typed elsewhere is not saved yet", { bad: true, action: { label: "Show", run: () => go(text.end.id) } });
+  state.notify("Text at another node is not saved yet", { bad: true, action: { label: "Show", run: () => go(text.end.id) } });
 }
 
 /** Pause between two repetitions, since the server may answer other requests only. */

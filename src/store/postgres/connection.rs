@@ -32,7 +32,7 @@ use crate::store::{Result, StoreError, block_on};
 /// Begins a transaction that writes. PostgreSQL keeps a statement's plan, so a plan that was made while a table was
 /// small must be right for a large one: each statement here reads few rows by an index. Without `jit`, an unavoidable scan of
 /// a small table is not compiled. A statement must see what was committed while it waited for a lock, whatever the database's
-/// default isolation. The server ends a transaction whose client sends nothing, so that it does not hold its locks for ever.
+/// default isolation. The server ends a transaction whose client sends nothing, so that it does not hold its locks forever.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; \
     SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan; \
     SET LOCAL idle_in_transaction_session_timeout = '60s'";
@@ -40,7 +40,7 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqs
 /// Time that a group of changes waits for its trees before it is divided into those that can be written and the others.
 pub(super) const LOCK_WAIT: Duration = Duration::from_millis(100);
 
-/// A transaction that writes, and fails with [`StoreError::Busy`] if it waits longer than this for a lock.
+/// Returns the SQL that begins a write transaction. A wait for a lock longer than `wait` fails with [`StoreError::Busy`].
 fn begin_within(wait: Duration) -> String {
     format!("{BEGIN}; SET LOCAL lock_timeout = {}", lock_timeout(wait))
 }

@@ -33,7 +33,7 @@ pub(super) enum TreeName {
 }
 
 /// The row that a mutation makes, if later ones may name it.
-fn made_by(mutation: &Mutation) -> Option<Uuid> {
+fn created_row(mutation: &Mutation) -> Option<Uuid> {
     Some(match mutation {
         Mutation::Append(node) => node.id.into(),
         Mutation::CreateTree(tree) => tree.id.into(),
@@ -92,7 +92,7 @@ impl GroupKeys {
                     Mutation::ShowCursor { .. } => keys.positions.extend(change.session.map(Uuid::from)),
                     _ => keys.lock(mutation),
                 }
-                made.extend(made_by(mutation));
+                made.extend(created_row(mutation));
             }
         }
         let GroupKeys { trees, nodes, positions, sessions, remote: RemoteKeys { todos, links, .. }, .. } = &mut keys;
@@ -196,13 +196,13 @@ impl GroupKeys {
 
     /// The lock of all trees, then of the sessions.
     pub(super) fn locks(&self) -> PgStatement<'static> {
-        let mut statement = self.named(&LOCKS, &LOCKS_BY_REMOTE);
+        let mut statement = self.tree_statement(&LOCKS, &LOCKS_BY_REMOTE);
         statement.params.push(Box::new(list(&self.sessions)));
         statement
     }
 
     /// A statement about the trees of the group: the first one, or the second if rows name trees that only it looks up.
-    fn named(&self, local: &'static str, remote: &'static str) -> PgStatement<'static> {
+    fn tree_statement(&self, local: &'static str, remote: &'static str) -> PgStatement<'static> {
         let (trees, nodes, positions) = (list(&self.trees), list(&self.nodes), list(&self.positions));
         if self.remote == RemoteKeys::default() {
             return statement!(local, trees, nodes, positions);
@@ -275,13 +275,13 @@ static LOCKS: LazyLock<String> = LazyLock::new(|| locks(&TREES, "$4"));
 static LOCKS_BY_REMOTE: LazyLock<String> = LazyLock::new(|| locks(&ALL_TREES, "$10"));
 
 /// Locks the trees that no other transaction has locked.
-static FREE: LazyLock<[String; 2]> = LazyLock::new(|| {
+static LOCK_UNLOCKED_TREES: LazyLock<[String; 2]> = LazyLock::new(|| {
     [&*TREES, &*ALL_TREES]
         .map(|trees| format!("SELECT tree FROM tree_state WHERE tree = {trees} ORDER BY tree FOR UPDATE SKIP LOCKED"))
 });
 
 /// The trees of a change, and a row with the number of rows that it names and that exist.
-static NAMED: LazyLock<[String; 2]> = LazyLock::new(|| {
+static TREES_AND_ROW_COUNT: LazyLock<[String; 2]> = LazyLock::new(|| {
     let local =
         "(SELECT count(*) FROM tree_state WHERE tree = ANY($1)) + (SELECT count(*) FROM nodes WHERE id = ANY($2))";
     let remote = "(SELECT count(*) FROM todos WHERE id = ANY($4)) + (SELECT count(*) FROM links WHERE id = ANY($5))
@@ -300,9 +300,9 @@ static NAMED: LazyLock<[String; 2]> = LazyLock::new(|| {
 pub(super) fn lock_free(conn: &PostgresConnection, changes: &[&Change], rules: &CompiledRules) -> Result<Vec<bool>> {
     let each: Vec<GroupKeys> = changes.iter().map(|change| GroupKeys::of([*change], rules)).collect();
     let all = GroupKeys::of(changes.iter().copied(), rules);
-    let mut statements = vec![all.named(&FREE[0], &FREE[1])];
+    let mut statements = vec![all.tree_statement(&LOCK_UNLOCKED_TREES[0], &LOCK_UNLOCKED_TREES[1])];
     for keys in &each {
-        let mut named = keys.named(&NAMED[0], &NAMED[1]);
+        let mut named = keys.tree_statement(&TREES_AND_ROW_COUNT[0], &TREES_AND_ROW_COUNT[1]);
         named.params.push(Box::new(list(&keys.sessions)));
         statements.push(named);
     }
@@ -339,7 +339,7 @@ pub(super) fn lock_trees(
     rules: &CompiledRules,
 ) -> Result<()> {
     let keys = GroupKeys::of([change], rules);
-    let rows = conn.pipeline(false, &[keys.named(&TREE_NAMES[0], &TREE_NAMES[1])])?;
+    let rows = conn.pipeline(false, &[keys.tree_statement(&TREE_NAMES[0], &TREE_NAMES[1])])?;
     let trees = rows.iter().flatten().map(|row| get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
     state.lock(conn, &trees)
 }

@@ -1,7 +1,8 @@
 //! Commit, and the fate of a transaction whose answer to COMMIT was lost with the connection.
 //!
 //! The number of a transaction does not identify it: a standby that became the server may have given it to another one. So
-//! an entry of the journal that the transaction wrote is looked up.
+//! an entry of the journal that the transaction wrote is looked up. A transaction without entries is confirmed only on the same
+//! timeline: after a promotion its fate stays unknown, and the caller gets the error.
 
 use std::{
     thread,

@@ -16,8 +16,8 @@ use crate::{
 const PAGE_TREES: i64 = 1_024;
 const PAGE_NODES: i64 = 16_384;
 
-/// Settings of a transaction that counts pages. Statistics do not foresee the nodes of a page: a loop over a part of them for
-/// each would take their square. Each part is read by an index.
+/// Settings of a transaction that counts pages. Statistics do not foresee the nodes of a page: a nested loop
+/// would take quadratic time. Each part is read by an index.
 pub(super) const PAGE_SETTINGS: &str =
     "SET LOCAL enable_seqscan = off; SET LOCAL enable_nestloop = off; SET LOCAL jit = off";
 

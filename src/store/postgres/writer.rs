@@ -2,7 +2,7 @@
 //!
 //! A change that fails is answered, and the others are applied again without it. A deadlock, a serialization failure or a
 //! lost connection is repeated: nothing was answered. After a connection was lost at COMMIT, the transaction's
-//! number shows whether it was committed. A change whose tree another transaction holds waits; the others are committed.
+//! number and a journal entry show whether it was committed (`lost_commit.rs`). A change whose tree another transaction holds waits; the others are committed.
 
 use std::{
     sync::{
@@ -108,7 +108,7 @@ pub(super) struct WriteConnection {
     pub(super) state: WriteState,
     /// True if one thread uses it, which is in no runtime.
     is_alone: bool,
-    /// Threads that vacuum after purges, and answer these.
+    /// Threads that vacuum after purges and send the results of these purges.
     vacuums: Vec<JoinHandle<()>>,
 }
 
@@ -143,8 +143,8 @@ impl WriteConnection {
         self.conn()?.begin_within(wait)
     }
 
-    /// Begins a transaction and reads what a group needs. With `blocked`, moves changes there whose trees other transactions
-    /// hold, and does not wait for these.
+    /// Begins a transaction and reads what a group needs. If `blocked` is given, moves changes whose trees are locked by other
+    /// transactions into it instead of waiting.
     fn begin_group(&mut self, group: &mut Vec<PgWriteJob>, blocked: Option<&mut Vec<PgWriteJob>>) -> Result<()> {
         self.conn()?;
         self.state = WriteState::default();
