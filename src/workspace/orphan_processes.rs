@@ -14,15 +14,19 @@ use super::process::MARKER_VARIABLE;
 
 /// Maximum scans of the process list, and the pause between two. A process may fork during a scan.
 const MAX_SCANS: usize = 100;
+/// Scans in a row without a marked process after which none is left. One could have listed a process before its fork, and
+/// inspected it after its end.
+const CLEAN_SCANS: usize = 2;
 const SCAN_PAUSE: Duration = Duration::from_millis(1);
 
 /// Kills all marked processes outside the group. Returns true if there was one.
 pub(super) fn stop(mark: &str, group: Pid) -> bool {
     let wanted = format!("{MARKER_VARIABLE}={mark}");
-    let mut stopped = false;
+    let (mut stopped, mut clean) = (false, 0);
     for _ in 0..MAX_SCANS {
         let found = scan(&wanted, group);
-        if found == (ProcessEntry { stopped: false, missed: false }) {
+        clean = if found == ProcessEntry::default() { clean + 1 } else { 0 };
+        if clean == CLEAN_SCANS {
             break;
         }
         stopped |= found.stopped;
