@@ -111,7 +111,7 @@ try {
     await keys("b");
     await notice("Bookmark removed");
     equal(view("jb8jw9").state.bookmark ?? null, null, "no bookmark");
-    equal(await page.locator("[aria-live=polite]").textContent(), "Bookmark removed", "the notice is announced");
+    await until("the notice is announced", async () => (await page.locator("[aria-live=polite]").textContent()) === "Bookmark removed");
     await keys("u");
     await entry().locator(".mark", { hasText: "the opening" }).waitFor();
     await choose(page.locator(".line.is-cursor"), "Exclude from models");
@@ -474,7 +474,8 @@ try {
       bodies.push(route.request().postData());
       const response = await route.fetch();
       await new Promise((resolve) => setTimeout(resolve, ms));
-      await route.fulfill({ response });
+      // The page may have given the request up meanwhile.
+      await route.fulfill({ response }).catch(() => {});
     }, { times });
     return bodies;
   };
@@ -488,7 +489,8 @@ try {
     await page.route(/\/api\/v1\/nodes\/[0-9A-Z]{26}$/, async (route) => {
       delay += 300;
       const [response] = await Promise.all([route.fetch(), new Promise((resolve) => setTimeout(resolve, delay))]);
-      await route.fulfill({ response });
+      // The page may have given the request up meanwhile.
+      await route.fulfill({ response }).catch(() => {});
     });
     for (const entry of [first, second]) {
       await entry.hover();

@@ -44,6 +44,8 @@ export class Bench {
   /** Starts the server of `loom open` or `loom serve`. */
   async serve(...args) {
     this.server = spawn(loom, ["--db", this.db, "--json", ...args], { env: this.environment, cwd: this.home, stdio: ["ignore", "pipe", "inherit"] });
+    // An error that nothing catches ends the script; a server that stays would hold the output open.
+    process.once("exit", () => this.server.kill());
     const [line] = await new Promise((resolve) => readline.createInterface({ input: this.server.stdout }).once("line", (text) => resolve([text])));
     this.started = JSON.parse(line);
     return this.started;
