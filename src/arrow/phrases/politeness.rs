@@ -1,5 +1,7 @@
 //! Table of polite openings that stand before a request and add no meaning.
 
+use std::sync::LazyLock;
+
 use super::Politeness;
 use crate::arrow::word_pattern::matched;
 
@@ -148,13 +150,26 @@ const PHRASES: &[(&str, Politeness)] = &[
     ("gonna|wanna|gotta|lemme", PLAIN),
 ];
 
+/// The openings by the first letter of their first words.
+static BY_LETTER: LazyLock<[Vec<&(&str, Politeness)>; 26]> = LazyLock::new(|| {
+    let mut by_letter = [const { Vec::new() }; 26];
+    for phrase in PHRASES {
+        let (first, _) = phrase.0.split_once(' ').unwrap_or((phrase.0, ""));
+        let mut letters: Vec<u8> = first.split('|').map(|word| word.as_bytes()[0] - b'a').collect();
+        letters.dedup();
+        letters.into_iter().for_each(|letter| by_letter[usize::from(letter)].push(phrase));
+    }
+    by_letter
+});
+
 /// The longest opening that `words` begin with: its length in words, and its effect.
 pub(super) fn opening<'a>(words: impl Fn(usize) -> &'a str) -> Option<(usize, Politeness)> {
     let head = words(0);
     if !may_begin(head) {
         return None;
     }
-    let matches = PHRASES.iter().filter_map(|(phrase, politeness)| Some((matched(phrase, &words, 0)?, *politeness)));
+    let phrases = &BY_LETTER[usize::from(head.as_bytes()[0].to_ascii_lowercase() - b'a')];
+    let matches = phrases.iter().filter_map(|(phrase, politeness)| Some((matched(phrase, &words, 0)?, *politeness)));
     matches.max_by_key(|(length, _)| *length)
 }
 
