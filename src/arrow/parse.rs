@@ -197,15 +197,16 @@ fn without_statement(line: &str, lexed: &lex::Lexed, statement: TrailingStatemen
         Tool::Undo | Tool::Redo => false,
         Tool::Write | Tool::Stash if statement.is_source => true,
         _ if statement.is_source => false,
-        _ if statement.is_apart && !hides(tool) => true,
+        _ if statement.is_apart && may_have_remark(tool) => true,
         _ => statement.fits_change || tool.spec().side_effect == SideEffect::ReadOnly,
     };
     (has_verb && is_whole && fits).then_some((parsed, before))
 }
 
-/// True for an operation that hides, moves or takes something away.
-const fn hides(tool: Tool) -> bool {
-    matches!(
+/// True for an operation behind which a sentence of its own may stand. Behind one that hides, moves or removes, and behind a
+/// piece of work, the sentence may limit it.
+const fn may_have_remark(tool: Tool) -> bool {
+    !matches!(
         tool,
         Tool::Prune
             | Tool::Move

@@ -1,5 +1,5 @@
-//! Patterns of words: words with a space between, `|` between alternatives, and `?` behind words that may be missing. For
-//! example `in|across the|this whole? tree`.
+//! Lists and patterns of words. A pattern has words with a space between, `|` between alternatives, and `?` behind words that
+//! may be missing. For example `in|across the|this whole? tree`.
 
 /// The position behind the words from `at` that match `pattern`.
 pub(super) fn matched<'a>(pattern: &str, words: &impl Fn(usize) -> &'a str, at: usize) -> Option<usize> {
@@ -11,6 +11,11 @@ pub(super) fn matched<'a>(pattern: &str, words: &impl Fn(usize) -> &'a str, at: 
     let is_said = optional.unwrap_or(element).split('|').any(|word| word.eq_ignore_ascii_case(said));
     let with = if is_said { matched(rest, words, at + 1) } else { None };
     with.or_else(|| optional.and_then(|_| matched(rest, words, at)))
+}
+
+/// True if `word`, in any case, is one of the `words`, which have a space between.
+pub(super) fn is_in(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|other| other.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

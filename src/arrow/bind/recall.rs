@@ -123,12 +123,11 @@ impl Binder<'_, '_> {
             return None;
         }
         let topic = words.topic()?;
-        let start = topic.as_ptr() as usize - line.as_ptr() as usize;
-        let is_inside = |arg: &Arg| (start..start + topic.len()).contains(&arg.text.start);
+        let is_inside = |arg: &Arg| topic.contains(&arg.text.start);
         let is_all = |arg: &Arg| matches!(arg.text.of(line), "anything" | "everything" | "something" | "whatever");
         self.arguments.items.iter().any(is_inside).then(|| {
             self.arguments.items.retain(|arg| !is_inside(arg) && !is_all(arg));
-            topic.to_owned()
+            line[topic.clone()].to_owned()
         })
     }
 

@@ -1,6 +1,11 @@
 //! Words of a recall besides its arguments: whose turns, where, from when, in which order, and which turns.
 
-use crate::arrow::{RecallScope, RecallSort, lexicon, word_pattern::matched};
+use std::ops::Range;
+
+use crate::arrow::{
+    RecallScope, RecallSort, lexicon,
+    word_pattern::{is_in, matched},
+};
 
 /// Scopes in words.
 const SCOPES: &[(&str, RecallScope)] = &[
@@ -46,70 +51,14 @@ const ANNOTATIONS: &[&str] =
 /// Words for what comes before and after a node.
 const AROUND: &[&str] = &["before and right|just|directly? after", "around", "surroundings of", "the context of"];
 /// Verbs that follow the author's name.
-const SPEECH_VERBS: &[&str] = &[
-    "say",
-    "said",
-    "says",
-    "saying",
-    "wrote",
-    "write",
-    "mention",
-    "mentions",
-    "mentioned",
-    "ask",
-    "asked",
-    "told",
-    "claimed",
-    "suggested",
-    "proposed",
-    "answered",
-    "replied",
-];
+const SPEECH_VERBS: &str = "say said says saying wrote write mention mentions mentioned ask asked told claimed suggested proposed answered \
+    replied";
 /// Words that precede the author's name.
-const AUTHOR_LEADS: &[&str] = &[
-    "what",
-    "where",
-    "when",
-    "whatever",
-    "did",
-    "has",
-    "had",
-    "does",
-    "that",
-    "which",
-    "anything",
-    "everything",
-    "something",
-    "things",
-    "all",
-    "time",
-    "times",
-    "turn",
-    "turns",
-    "place",
-    "places",
-    "how",
-    "once",
-];
+const AUTHOR_LEADS: &str = "what where when whatever did has had does that which anything everything something things all time times turn \
+    turns place places how once";
 /// Words between the author's name and the verb.
-const AUTHOR_FILLERS: &[&str] = &[
-    "has",
-    "have",
-    "had",
-    "did",
-    "ever",
-    "already",
-    "once",
-    "earlier",
-    "just",
-    "also",
-    "previously",
-    "really",
-    "actually",
-    "first",
-    "last",
-    "originally",
-];
+const AUTHOR_FILLERS: &str =
+    "has have had did ever already once earlier just also previously really actually first last originally";
 /// Roles of those who speak, as they are said and as `by` takes them.
 const ROLES: &[(&str, &str)] = &[
     ("human", "human"),
@@ -124,58 +73,13 @@ const ROLES: &[(&str, &str)] = &[
     ("owner", "owner"),
 ];
 /// Words that begin with a capital letter and are no names.
-const CAPITALIZED_WORDS: &[&str] =
-    &["I", "We", "You", "They", "He", "She", "It", "What", "Who", "That", "Did", "Has", "Have"];
+const CAPITALIZED_WORDS: &str = "I We You They He She It What Who That Did Has Have";
 /// Words before the subject of a recall.
-const TOPIC_LEADS: &[&str] = &["about", "concerning", "regarding"];
+const TOPIC_LEADS: &str = "about concerning regarding";
 /// Words that end a subject, or that cannot be one.
-const TOPIC_ENDS: &[&str] = &[
-    "it",
-    "this",
-    "that",
-    "these",
-    "those",
-    "them",
-    "since",
-    "until",
-    "from",
-    "by",
-    "in",
-    "within",
-    "over",
-    "during",
-    "across",
-    "please",
-    "newest",
-    "oldest",
-    "latest",
-    "earliest",
-    "again",
-    "earlier",
-    "before",
-    "after",
-    "so",
-    "because",
-    "and",
-    "or",
-    "but",
-    "when",
-    "where",
-    "if",
-    "then",
-    "now",
-    "today",
-    "yesterday",
-    "which",
-    "who",
-    "is",
-    "was",
-    "only",
-    "at",
-    "to",
-    "exact",
-    "count",
-];
+const TOPIC_ENDS: &str = "it this that these those them since until from by in within over during across please newest oldest latest \
+    earliest again earlier before after so because and or but when where if then now today yesterday which who is \
+    was only at to exact count";
 /// Longest subject, in words.
 const MAX_TOPIC_WORDS: usize = 5;
 /// Units of time, as they are said and as an age has them.
@@ -226,26 +130,26 @@ impl<'l> RecallWords<'l> {
         self.words[at].as_ptr() as usize - self.line.as_ptr() as usize
     }
 
-    /// The subject of a recall without quotes: `the ferry fares` of `what we said about the ferry fares`.
-    pub(super) fn topic(&self) -> Option<&'l str> {
-        let lead = self.words.iter().position(|word| TOPIC_LEADS.contains(word))?;
+    /// The place of the subject of a recall without quotes: `ferry fares` of `what we said about the ferry fares`.
+    pub(super) fn topic(&self) -> Option<Range<usize>> {
+        let lead = self.words.iter().position(|word| is_in(TOPIC_LEADS, word))?;
         let article = usize::from(matches!(self.word(lead + 1), "the" | "a" | "an" | "our" | "my"));
         let first = lead + 1 + article;
         let follows = |at: usize| {
             let between = &self.line[self.start(at - 1) + self.words[at - 1].len()..self.start(at)];
             at <= first || between.trim().is_empty()
         };
-        let is_part = |at: &usize| follows(*at) && !TOPIC_ENDS.contains(&self.words[*at]);
+        let is_part = |at: &usize| follows(*at) && !is_in(TOPIC_ENDS, self.words[*at]);
         let count = (first..self.words.len()).take_while(is_part).count();
         let last = (first + count).checked_sub(1).filter(|_| (1..=MAX_TOPIC_WORDS).contains(&count))?;
-        Some(&self.line[self.start(first)..self.start(last) + self.words[last].len()])
+        Some(self.start(first)..self.start(last) + self.words[last].len())
     }
 
     fn word(&self, at: usize) -> &'l str {
         self.words.get(at).copied().unwrap_or_default()
     }
 
-    fn ends_of<'p, T>(&self, patterns: impl IntoIterator<Item = (&'p str, T)>) -> Option<T> {
+    fn first_of<'p, T>(&self, patterns: impl IntoIterator<Item = (&'p str, T)>) -> Option<T> {
         patterns.into_iter().find_map(|(pattern, value)| self.has(pattern).then_some(value))
     }
 
@@ -259,11 +163,11 @@ impl<'l> RecallWords<'l> {
     }
 
     pub(super) fn scope(&self) -> Option<RecallScope> {
-        self.ends_of(SCOPES.iter().copied())
+        self.first_of(SCOPES.iter().copied())
     }
 
     pub(super) fn order(&self) -> Option<RecallSort> {
-        self.ends_of(ORDERS.iter().copied())
+        self.first_of(ORDERS.iter().copied())
     }
 
     pub(super) fn is_exact(&self) -> bool {
@@ -296,12 +200,12 @@ impl<'l> RecallWords<'l> {
     /// Returns the author: `what Ada said about it`, `Ada's turns`, `by the human`. A name as it is, a role as `by` takes it.
     pub(super) fn author(&self) -> Option<&'l str> {
         let spoke = |at: usize| {
-            let speaks = SPEECH_VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(self.words[at]));
-            let who = speaks.then(|| (0..at).rev().find(|at| !AUTHOR_FILLERS.contains(&self.words[*at])))??;
+            let speaks = is_in(SPEECH_VERBS, self.words[at]);
+            let who = speaks.then(|| (0..at).rev().find(|at| !is_in(AUTHOR_FILLERS, self.words[*at])))??;
             // `what Marie and Hollis said` names two, `the user says that …` introduces a statement.
             let before =
                 (0..who).rev().find(|at| !matches!(self.words[*at], "the" | "a" | "any" | "our" | "my" | "agent"))?;
-            let leads = AUTHOR_LEADS.iter().any(|lead| lead.eq_ignore_ascii_case(self.words[before]));
+            let leads = is_in(AUTHOR_LEADS, self.words[before]);
             self.speaker(self.words[who], who).filter(|_| leads)
         };
         let owns = |at: usize| {
@@ -324,7 +228,7 @@ impl<'l> RecallWords<'l> {
         let role = ROLES.iter().find(|(said, _)| *said == who).map(|(_, role)| *role);
         // `the agent reviewer`
         let is_agent = at > 0 && self.words[at - 1] == "agent";
-        let is_name = at > 0 && who.starts_with(char::is_uppercase) && !CAPITALIZED_WORDS.contains(&who);
+        let is_name = at > 0 && who.starts_with(char::is_uppercase) && !is_in(CAPITALIZED_WORDS, who);
         role.or((is_name || is_agent).then_some(who))
     }
 
@@ -352,10 +256,15 @@ impl<'l> RecallWords<'l> {
 
     /// The two ends of a time: `between 2026-02-10 and 2026-02-14`, `from 2026-02-10 to 2026-02-14`.
     pub(super) fn between(&self) -> Option<[&'l str; 2]> {
-        let at = self.words.iter().position(|word| matches!(*word, "between" | "Between" | "from"))?;
-        let at_between = self.words[at] != "from";
-        let joined = if at_between { "and" } else { "to" };
-        (self.word(at + 2) == joined).then(|| [self.word(at + 1), self.word(at + 3)])
+        let ends = |at: usize| {
+            let joint = match self.words[at] {
+                "between" | "Between" => "and",
+                "from" => "to",
+                _ => return None,
+            };
+            (self.word(at + 2) == joint).then(|| [self.word(at + 1), self.word(at + 3)])
+        };
+        (0..self.words.len()).find_map(ends)
     }
 }
 

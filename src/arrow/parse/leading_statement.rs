@@ -5,6 +5,7 @@ use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     intent::is_finite,
     lexicon::{Form, FunctionWord, Noun},
+    word_pattern,
 };
 
 /// Fewest words of a statement: fewer are a label, such as `note:`.
@@ -16,13 +17,10 @@ const REPORTS: &str = "say says said saying tell tells told write writes wrote w
     command line question syntax form theory tempting wrong mistake joke maybe perhaps unsure later tomorrow \
     yesterday supposed pretend imagine wish hope nobody never hardly refuse refuses refused forbidden allowed";
 
-/// Words between a reason and the request that follows from it.
-const CONSEQUENCES: &[&str] = &["so"];
-
 /// Words behind `so` where no request follows: `so that it fits`, `so did b3k9`.
 const NO_CONSEQUENCES: &str = "that that's as far much many long did does is are was were would will to";
 /// Words that point back to the reason.
-const REFERENCES: &str = "that this those these both such there";
+const REFERENCES: &str = "that this those these such there";
 
 /// Most words of a label.
 const MAX_LABEL_WORDS: usize = 6;
@@ -42,44 +40,34 @@ pub(super) struct RequestStart {
 
 /// Finds where the request begins behind a statement or a label that names nothing.
 pub(super) fn request_start(line: &str, terms: &[AnnotatedToken]) -> Option<RequestStart> {
-    let is = |at: usize, words: &[&str]| {
-        terms.get(at).is_some_and(|term| words.iter().any(|word| term.text.of(line).eq_ignore_ascii_case(word)))
-    };
     let names = |term: &AnnotatedToken| {
         term.is_concrete() && !matches!(term.kind, TokenKind::Number(_)) || term.bracketed || term.is('?')
     };
     let end = terms.iter().position(names).unwrap_or(terms.len());
-    let boundary = (1..end).rev().find(|at| match terms[*at].kind {
-        TokenKind::Mark(';' | ':' | '.' | '—' | '–') => terms.get(at + 1).is_some_and(|next| next.gap),
-        TokenKind::Mark(',') => is(at + 1, CONSEQUENCES),
-        _ => false,
+    let boundary = (1..end).rev().find(|at| {
+        let is_mark = matches!(terms[*at].kind, TokenKind::Mark(';' | ':' | '.' | '—' | '–'));
+        is_mark && terms.get(at + 1).is_some_and(|next| next.gap)
     });
     let Some(boundary) = boundary else { return consequence(line, terms) };
-    let follows = is(boundary + 1, CONSEQUENCES);
-    let (statement, start) = (&terms[..boundary], boundary + 1 + usize::from(follows));
+    let (statement, start) = (&terms[..boundary], boundary + 1);
     let words = statement.iter().filter(|term| !matches!(term.kind, TokenKind::Mark(_))).count();
-    // `I need to see why it broke, so recall …`
     let begins = matches!(terms.get(start)?.entry.verb, Some((_, Form::Base)));
-    let is_reason = follows && begins;
     let opens = |term: &AnnotatedToken| {
         use FunctionWord::{Doubt, If, Modal, Not, Or, What, Why, Would};
-        match term.entry.func {
-            Some(What | Why) => !is_reason,
-            func => matches!(func, Some(If | Not | Modal | Would | Doubt | Or)),
-        }
+        matches!(term.entry.func, Some(What | Why | If | Not | Modal | Would | Doubt | Or))
     };
     let asks = |(at, term): (usize, &AnnotatedToken)| {
         let is_verb = matches!(term.entry.verb, Some((_, Form::Base))) && term.entry.noun.is_none();
         at == 0 && term.kind == TokenKind::Word && is_verb
     };
-    let is_said = |words: &str| words.split_ascii_whitespace().any(|word| (0..boundary).any(|at| is(at, &[word])));
+    let is_said = |words: &str| statement.iter().any(|term| is_in(line, term, words));
     let blocked = statement.iter().any(opens) || is_said(REPORTS) || statement.iter().enumerate().any(asks);
-    let states = statement.iter().any(is_finite) || (1..boundary).any(|at| is(at, &["have"]));
+    let states = statement.iter().any(is_finite) || statement[1..].iter().any(|term| is_in(line, term, "have"));
     // `Dana found a bug: view a7x2`; of `ideas found so far` the form is a participle.
     let reports = (1..boundary).any(|at| {
         matches!(terms[at].entry.verb, Some((_, Form::Past))) && terms[at - 1].entry.func.is_none() && at + 1 < boundary
     });
-    let is_statement = words >= MIN_WORDS && (states || is_reason || reports);
+    let is_statement = words >= MIN_WORDS && (states || reports);
     // `market scan: search the web for "x"`
     let is_label = !states
         && (2..=MAX_LABEL_WORDS).contains(&words)
@@ -89,9 +77,7 @@ pub(super) fn request_start(line: &str, terms: &[AnnotatedToken]) -> Option<Requ
         && terms[boundary].is(':')
         && (begins || terms[start].entry.noun == Some(Noun::Tree))
         && !is_said(NOTICES);
-    let asks_why = |term: &AnnotatedToken| matches!(term.entry.func, Some(FunctionWord::What | FunctionWord::Why));
-    let is_question = statement.iter().any(asks_why);
-    let begin = RequestStart { at: start, only_looks: is_label || !states || is_question };
+    let begin = RequestStart { at: start, only_looks: is_label || !states };
     let begin = ((is_statement || is_label) && !blocked && start < terms.len()).then_some(begin);
     begin.or_else(|| consequence(line, terms))
 }
@@ -110,14 +96,18 @@ fn consequence(line: &str, terms: &[AnnotatedToken]) -> Option<RequestStart> {
     let leaves_open = |term: &AnnotatedToken| {
         matches!(term.entry.func, Some(FunctionWord::If | FunctionWord::Doubt)) || term.is_text() || term.is('?')
     };
-    let is_whole = !is(so + 1, NO_CONSEQUENCES) && !request.iter().any(refers);
+    // What a reason without a node cannot name is no reference to it.
+    let names_node = reason.iter().any(AnnotatedToken::is_id);
+    let points_back = names_node && request.iter().any(refers);
+    let is_whole = !is(so + 1, NO_CONSEQUENCES) && !points_back;
     let is_reason = words >= MIN_WORDS && !begins && !reason.iter().any(leaves_open);
-    let only_looks = reason.iter().any(|term| is_in(line, term, REPORTS));
+    let asks = |term: &AnnotatedToken| matches!(term.entry.func, Some(FunctionWord::What | FunctionWord::Why));
+    let only_looks = reason.iter().any(|term| is_in(line, term, REPORTS) || asks(term) && !names_node);
     (is_whole && is_reason && !request.is_empty()).then_some(RequestStart { at: so + 1, only_looks })
 }
 
 fn is_in(line: &str, term: &AnnotatedToken, words: &str) -> bool {
-    words.split_ascii_whitespace().any(|word| term.text.of(line).eq_ignore_ascii_case(word))
+    word_pattern::is_in(words, term.text.of(line))
 }
 
 /// True for a word such as `rejected` or `insists`, by its ending.

@@ -8,6 +8,7 @@ use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     intent::is_finite,
     lexicon::{Form, FunctionWord},
+    word_pattern,
 };
 
 /// Subjects of a statement; separated by spaces.
@@ -195,5 +196,5 @@ fn is_open(line: &str, term: &AnnotatedToken) -> bool {
 }
 
 fn is_in(line: &str, term: &AnnotatedToken, list: &str) -> bool {
-    list.split_ascii_whitespace().any(|word| term.text.of(line).eq_ignore_ascii_case(word))
+    word_pattern::is_in(list, term.text.of(line))
 }
