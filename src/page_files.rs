@@ -32,6 +32,7 @@ pub(crate) const FILES: &[PageFile] = page_files![
     "dialogs.js",
     "diff.js",
     "draft-store.js",
+    "drafts.js",
     "drag.js",
     "elements.js",
     "frame.js",

@@ -292,6 +292,31 @@ try {
     await closed();
   });
 
+  await check("older changes are listed by pages", async () => {
+    // A page of three shows what one of 500 does.
+    await page.route(/\/journal\?/, (route) => route.continue({ url: route.request().url().replace("limit=500", "limit=3") }));
+    const [{ root: first }] = bench.run("new", "Pages.");
+    for (const note of ["one", "two", "three", "four", "five"]) bench.run("annotate", first.id, `note ${note}`);
+    await page.goto(`${bench.started.address}/#/${first.id}`);
+    await at(first.local_id);
+    await palette("log");
+    const texts = () => page.locator(".option-title").allTextContents();
+    await until("the newest", async () => (await texts()).length === 3);
+    const newest = await texts();
+    equal(await page.getByRole("button", { name: "Newest" }).count(), 0, "newer changes");
+    const older = page.getByRole("button", { name: "Older" });
+    await older.click();
+    await until("older ones", async () => (await texts()).every((text) => !newest.includes(text)));
+    truth((await texts()).length <= 3, "one page");
+    await until("the end of the list", async () => !(await older.count()) || (await older.click({ timeout: 1_000 }).catch(() => {}), false));
+    equal(await bench.findings(page), [], "axe: older changes");
+    await page.getByRole("button", { name: "Newest" }).click();
+    await until("the newest again", async () => JSON.stringify(await texts()) === JSON.stringify(newest));
+    await page.unrouteAll({ behavior: "wait" });
+    await keys("Escape");
+    await closed();
+  });
+
   await check("a session begins, is named, begins again, and ends", async () => {
     const listed = (name) => bench.run("sessions", "--all")[0].find((each) => each.name === name);
     await palette("session new");

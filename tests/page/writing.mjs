@@ -46,9 +46,10 @@ try {
     await keys("e");
     await page.keyboard.type("The keeper slept.");
     equal(await page.locator(".prose-mirror").textContent(), "The lamp was lit. The keeper slept.\u200b", "what is seen");
-    await until("not saved", async () => (await page.locator(".prose-status").textContent()) === "not saved");
+    const status = async () => [await page.locator(".prose-status").textContent(), await page.locator(".connection").textContent()].join();
+    await until("not saved", async () => (await status()) === "not saved,not saved");
     await keys("Control+s");
-    await saved();
+    await until("saved", async () => (await status()) === ",saved");
     const edited = bench.run("view", await here(page))[0];
     equal([edited.content, edited.version_of], ["The lamp was lit. The keeper slept.", first.id], "a version of a person's text");
     // A model continues, and text after the model's is a node of its own.
@@ -221,7 +222,8 @@ try {
       await page.locator(".notice").first().waitFor();
     }
     await page.unrouteAll({ behavior: "wait" });
-    await page.reload();
+    // The page is left before it can save one of the drafts.
+    await page.goto(`${bench.started.address}/readyz`);
     for (const [node, words] of [[left, "Left. Mine"], [right, "Right. Yours"]]) {
       await open(node);
       await until("the text of the branch", async () => (await prose().inputValue()) === `Base old.${words}`);
@@ -231,6 +233,144 @@ try {
     await saved();
     equal(path(await here(page)), ["Base old.", "Right. Yours"], "each change in its node");
     equal(await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }]).includes("Yours")), false, "a draft after its save");
+  });
+
+  const unsaved = () => page.evaluate(() => JSON.stringify({ ...localStorage }));
+  const offered = () => page.locator(".prose-draft");
+  /** Types texts at the ends of branches of one root, each with a change of the root, while nothing can be saved. */
+  const typeUnsaved = async (...typed) => {
+    await page.route(/\/api\/v1\/nodes\/.*\/text$/, (route) => route.abort());
+    for (const [node, words] of typed) {
+      await open(node);
+      await keys("e");
+      await page.keyboard.type(words);
+      await caretAfter("Base");
+      await page.keyboard.type(" old");
+      await keys("Escape");
+      await page.locator(".is-offline").waitFor();
+    }
+    await page.reload();
+    await page.unrouteAll({ behavior: "wait" });
+  };
+
+  await check("a draft of versions that are not shown is offered, is not overwritten, and becomes versions beside them", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "Base.");
+    const [left, right] = ["Left.", "Right."].map((text) => bench.run("say", "--at", first.local_id, text)[0].nodes[0]);
+    await typeUnsaved([left, " Mine"], [right, " Yours"]);
+    await until("the text after a reload", async () => (await prose().inputValue()) === "Base old.Right. Yours");
+    await page.locator(".notice", { hasText: "A typed text is not saved" }).waitFor();
+    await prose().focus();
+    await keys("Control+s");
+    await saved();
+    equal(path(await here(page)), ["Base old.", "Right. Yours"], "the saved branch");
+    await open(left);
+    await until("the new version before the other branch", async () => (await prose().inputValue()) === "Base old.Left.");
+    await offered().waitFor();
+    equal(await bench.findings(page), [], "axe: a draft that is offered");
+    await keys("e");
+    await page.keyboard.type(" More");
+    const stored = await unsaved();
+    truth(["Left. Mine", "Left. More"].every((text) => stored.includes(text)), "both texts are stored");
+    await keys("Control+s");
+    await saved();
+    await offered().getByRole("button", { name: "Look at it" }).click();
+    await page.locator("dialog .draft", { hasText: "Left. Mine" }).waitFor();
+    equal(await bench.findings(page), [], "axe: a draft");
+    await page.getByRole("button", { name: "Show at its place" }).click();
+    await until("the draft", async () => (await prose().inputValue()) === "Base old.Left. Mine");
+    await prose().focus();
+    await keys("Control+s");
+    await saved();
+    equal(path(await here(page)), ["Base old.", "Left. Mine"], "the draft in its nodes");
+    equal([await offered().count(), (await unsaved()).includes("Mine")], [0, false], "what is left of the draft");
+    const versions = (id) => page.evaluate((id) => fetch(`/api/v1/nodes/${id}/versions`).then((answer) => answer.json()), id).then(({ data }) => data.map((node) => node.content));
+    equal([await versions(first.id), await versions(left.id)], [["Base.", "Base old.", "Base old."], ["Left.", "Left. More", "Left. Mine"]], "versions");
+  });
+
+  await check("every draft is listed, also one whose place is gone, and can be added or discarded", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "Base.");
+    const [left, right] = ["Left.", "Right."].map((text) => bench.run("say", "--at", first.local_id, text)[0].nodes[0]);
+    await typeUnsaved([left, " Pearl"], [right, " Amber"]);
+    await until("the text after a reload", async () => (await prose().inputValue()) === "Base old.Right. Amber");
+    bench.run("purge", "node", left.id, "--yes");
+    const draft = async () => {
+      await keys("Control+k");
+      await page.keyboard.type("drafts");
+      await keys("Enter");
+      await page.locator("dialog[aria-label=Drafts] .option", { hasText: "Pearl" }).click();
+      await page.locator("dialog .draft", { hasText: "Left. Pearl" }).waitFor();
+    };
+    await draft();
+    equal(await page.locator("dialog .draft").textContent(), "Base old.\n\nLeft. Pearl", "all that was typed");
+    await page.getByRole("button", { name: "Show at its place" }).click();
+    await at(left.local_id);
+    truth((await unsaved()).includes("Pearl"), "the draft stays where it cannot be shown");
+    await open(first);
+    await until("the root", async () => (await prose().count()) && (await prose().inputValue()).startsWith("Base"));
+    await draft();
+    await page.getByRole("button", { name: "Add as a new branch" }).click();
+    await until("the branch", async () => (await prose().inputValue()).endsWith("Base old.\n\nLeft. Pearl"));
+    await until("no draft", async () => !(await unsaved()).includes("Pearl"));
+    const [{ root: other }] = bench.run("new", "--buffer", "Base.");
+    await typeUnsaved([other, " Coral"], [first, ""]);
+    await page.locator(".notice", { hasText: "A typed text is not saved" }).getByRole("button", { name: "Show" }).click();
+    await page.locator("dialog .draft", { hasText: "Base old. Coral" }).waitFor();
+    await page.getByRole("button", { name: "Discard" }).click();
+    await closed();
+    equal((await unsaved()).includes("Coral"), false, "a discarded draft");
+    await open(other);
+    equal(await prose().inputValue(), "Base.", "the text without the draft");
+  });
+
+  await check("what another tab left unsaved is not overwritten, and a storage without room is reported", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "Kept");
+    await open(first);
+    const other = await page.context().newPage();
+    await other.route(/\/text$/, (route) => route.abort());
+    await other.goto(`${bench.started.address}/#/${first.id}`);
+    await waitAt(first.local_id, other);
+    await other.locator(".prose-text").focus();
+    await other.keyboard.type(" there");
+    await other.close();
+    await keys("e");
+    await page.keyboard.type(" here");
+    const stored = await unsaved();
+    truth(["Kept there", "Kept here"].every((text) => stored.includes(text)), "both texts are stored");
+    await keys("Control+s");
+    await saved();
+    await offered().getByRole("button", { name: "Look at it" }).click();
+    await page.locator("dialog .draft", { hasText: "Kept there" }).waitFor();
+    await page.getByRole("button", { name: "Discard" }).click();
+    await until("no offer", async () => !(await offered().count()));
+    await page.evaluate(() => (Storage.prototype.setItem = () => { throw new Error("full"); }));
+    await prose().focus();
+    await page.keyboard.type("!");
+    await page.locator(".notice", { hasText: "no room for unsaved text" }).waitFor();
+    await keys("Control+s");
+    await saved();
+    await page.reload();
+  });
+
+  await check("a second save while one is on its way is sent after it", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "The sea.");
+    await page.route(/\/api\/v1\/nodes\/.*\/text$/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      await route.continue();
+    });
+    for (const save of [() => keys("Control+s"), () => page.getByRole("button", { name: "Save" }).click({ force: true })]) {
+      await open(first);
+      await keys("e");
+      await page.keyboard.type(" One");
+      await save();
+      await prose().focus();
+      await page.keyboard.type(" two");
+      await save();
+      await saved();
+      const end = await prose().inputValue();
+      truth(end.endsWith(" One two"), end);
+      equal(path(await here(page)), [end], "the saved text");
+    }
+    await page.unrouteAll({ behavior: "wait" });
   });
 
   await check("text is saved by a Tab out of its buttons, and when the server answers again", async () => {
@@ -325,6 +465,43 @@ try {
     await page.reload();
   });
 
+  await check("a long paste into the last node becomes several, and one that is too long for a node before it changes nothing", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "Before. Selected. After.");
+    const long = "leaf ".repeat(10_000);
+    const paste = async (from, to) => {
+      await prose().evaluate((area, [from, to]) => { area.focus(); area.setSelectionRange(from, to); }, [from, to]);
+      await keys("Control+v");
+    };
+    const save = async () => {
+      await until("not saved", async () => (await page.locator(".prose-status").textContent()) === "not saved");
+      await keys("Control+s");
+      await saved();
+    };
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await open(first);
+    await page.evaluate((text) => navigator.clipboard.writeText(text), long);
+    await paste(8, 17);
+    await save();
+    const nodes = path(await here(page));
+    equal(nodes.join("") === `Before. ${long} After.`, true, "the saved text");
+    truth(nodes.length > 1 && nodes.every((text) => text.length < 43_000), `lengths: ${nodes.map((text) => text.length)}`);
+    equal(await prose().inputValue() === nodes.join(""), true, "the shown text");
+    const [{ root: other }] = bench.run("new", "--buffer", "Root.");
+    const [middle] = bench.run("say", "--at", other.local_id, "One. Two. Three.")[0].nodes;
+    const [end] = bench.run("say", "--at", middle.local_id, "End.")[0].nodes;
+    await open(end);
+    await paste(9, 14);
+    await page.locator(".notice", { hasText: "48,000 bytes" }).waitFor();
+    equal([await prose().inputValue(), await page.locator(".prose-status").textContent()], ["Root.One. Two. Three.End.", ""], "the text");
+    await caretAfter("Two.");
+    await page.locator(".prose-bar").getByRole("button", { name: "Split" }).click();
+    await until("the first half", async () => (await prose().inputValue()) === "Root.One. Two.");
+    await paste(14, 14);
+    await save();
+    equal(path(await here(page)).join("") === `Root.One. Two.${long}`, true, "the text after the split");
+    equal((await prose().inputValue()).length, 14 + long.length, "the shown text after the split");
+  });
+
   await check("a generation that ends leaves the text that is being typed", async () => {
     const [{ root: first }] = bench.run("new", "--buffer", "The lamp was lit.");
     await open(first);
@@ -412,8 +589,7 @@ try {
   });
 
   await check("a line that fails stays, and the undo of a notice takes back no later change", async () => {
-    await page.goto(`${bench.started.address}/#/9pakc5`);
-    await at("9pakc5");
+    await open(view("9pakc5"));
     const field = page.locator(".composer textarea");
     await field.fill("→ annotate zzzz99 \"first line\nsecond line\"");
     await field.focus();
@@ -452,6 +628,65 @@ try {
     equal(await field.inputValue(), "It goes on.", "the input line");
     await keys("Enter");
     await until("the message", () => page.locator(".entry.is-cursor", { hasText: "It goes on." }).count());
+  });
+
+  await check("a message that is entered while another one is sent follows it", async () => {
+    const [{ root: first }] = bench.run("new", "First.");
+    await open(first);
+    await page.route(/\/children$/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await route.continue();
+    });
+    const field = page.locator(".composer textarea");
+    await field.focus();
+    for (const words of ["Second.", "Third."]) {
+      await page.keyboard.type(words);
+      await keys("Enter", "Enter");
+    }
+    await page.keyboard.type("Fourth");
+    await until("both messages", () => page.locator(".entry.is-cursor", { hasText: "Third." }).count());
+    equal(path(await here(page)), ["First.", "Second.", "Third."], "the path");
+    await until("the rest", async () => (await field.inputValue()) === "Fourth");
+    await field.fill("");
+    await page.unrouteAll({ behavior: "wait" });
+  });
+
+  await check("a message that is being sent does not bring back the tree that was left for a new one", async () => {
+    const [{ root: first }] = bench.run("new", "Left behind.");
+    const slow = (address) => page.route(address, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      await route.continue().catch(() => {});
+    }, { times: 1 });
+    const newTree = async () => {
+      await page.locator(".header .title").click();
+      await page.getByRole("button", { name: "New tree" }).last().click();
+      await page.locator(".welcome").waitFor();
+    };
+    const field = page.locator(".composer textarea");
+    await open(first);
+    await slow(/\/children$/);
+    await field.fill("On its way.");
+    await field.focus();
+    await keys("Enter");
+    await newTree();
+    await page.locator(".notice", { hasText: "Added to the tree that was left" }).waitFor();
+    truth(await page.locator(".welcome").isVisible(), "the new tree is still chosen");
+    equal(await field.inputValue(), "", "the input line of the new tree");
+    await page.locator(".notice button", { hasText: "Show" }).click();
+    await page.locator(".entry.is-cursor", { hasText: "On its way." }).waitFor();
+    // While a step is on its way, it is not known where the message belongs.
+    await page.locator(".outline-scroll").focus();
+    await slow(/\/window\?/);
+    await keys("ArrowLeft");
+    await field.fill("Not sent.");
+    await field.focus();
+    await keys("Enter");
+    await newTree();
+    await page.locator(".notice", { hasText: "The message is not sent" }).waitFor();
+    await open(first);
+    await until("the message in its input line", async () => (await field.inputValue()) === "Not sent.");
+    await field.fill("");
+    equal(bench.run("view", first.id)[0].state.continuations, 1, "messages after the first");
   });
 
   await check("a node is split by key and by menu", async () => {

@@ -26,7 +26,7 @@ function undoable(text) {
 /** @param {string} node @param {object} body @returns {Promise<{node: import("./api.js").Node}>} */
 export const change = (node, body) => post(`/nodes/${node}/changes`, body);
 
-/** Appends a message after the cursor and goes there. Returns false if it failed. @param {string} text */
+/** Appends a message after the cursor and goes there, unless a new tree was chosen meanwhile. Returns false if it failed. @param {string} text */
 export function say(text) {
   return attempt(async () => {
     const at = state.cursor.value;
@@ -35,6 +35,7 @@ export function say(text) {
       return go(root.id);
     }
     const node = await post(`/nodes/${at}/children`, { content: text });
+    if (!state.cursor.value) return state.notify("Added to the tree that was left", { action: { label: "Show", run: () => go(node.id) } });
     await go(node.id);
   });
 }
@@ -64,7 +65,8 @@ export async function runLines(text) {
     sessions.set(tree, answer.session);
     const { position_id: position } = await get(`/sessions/${answer.session}`);
     openLate({ kind: "results", results: answer.results }, "The lines have run");
-    await (position && position !== state.cursor.value ? go(position) : refresh());
+    // A new tree may have been chosen meanwhile.
+    if (state.cursor.value) await (position && position !== state.cursor.value ? go(position) : refresh());
   });
   return failed;
 }

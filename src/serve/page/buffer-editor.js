@@ -8,8 +8,8 @@ import * as state from "./state.js";
 import { go, refresh } from "./walk.js";
 import { change } from "./actions.js";
 import { generate, choose } from "./streams.js";
-import { ProseText, editable, shownProse } from "./buffer-text.js";
-import { isSaving, saveProse, storeDraft, restoreDraft } from "./prose-save.js";
+import { ProseText, editable, shownProse, isUnsaved } from "./buffer-text.js";
+import { isSaving, saveProse, storeDraft, restoreDraft, otherDrafts } from "./prose-save.js";
 
 /** Places the caret at the end of the text. Returns false if no text is shown. */
 export function focusProse() {
@@ -36,6 +36,7 @@ export class Prose extends Component {
     this.stop = effect(() => {
       isSaving.value;
       state.online.value;
+      otherDrafts.value;
       if (!isFirst) queueMicrotask(() => this.setState({}));
       isFirst = false;
     });
@@ -47,6 +48,7 @@ export class Prose extends Component {
     this.stop?.();
     this.leave();
     if (shownProse.peek() === this.text) shownProse.value = null;
+    isUnsaved.value = false;
   }
 
   /** @param {{entries: import("./api.js").Entry[]}} next */
@@ -79,6 +81,7 @@ export class Prose extends Component {
   }
 
   componentDidUpdate() {
+    isUnsaved.value = this.text.isChanged;
     const area = this.area.current;
     if (area.value !== this.text.text) area.value = this.text.text;
     if (this.caret === null) return;
@@ -90,10 +93,19 @@ export class Prose extends Component {
   /** Place of the caret after new text. @type {number | null} */
   caret = null;
 
+  /** Refuses text that would make a node too long for this editor, before it takes the place of anything. @param {InputEvent} event */
+  onBeforeInput = (event) => {
+    const area = this.area.current;
+    const inserted = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
+    if (!inserted || !this.text.isFull(inserted, area.selectionStart, area.selectionEnd)) return;
+    event.preventDefault();
+    state.notify("Too long: a node inside the text holds 48,000 bytes. Split it at the caret, then paste at its end", { bad: true });
+  };
+
   onInput = () => {
     const area = this.area.current;
     this.text.change(area.value, area.selectionEnd);
-    storeDraft(this.text.end.id, this.text);
+    storeDraft(this.text);
     this.follow();
   };
 
@@ -177,13 +189,16 @@ export class Prose extends Component {
     const { text } = this;
     const part = text.parts[text.partAt(caret)];
     const entry = this.props.entries.find((/** @type {import("./api.js").Entry} */ entry) => entry.id === part.id);
+    const others = otherDrafts.peek();
     const status = isBusy ? "saving…" : text.isChanged ? "not saved" : "";
     return html`<div class="prose" onFocusOut=${this.onFocusOut}>
       <div class="prose-page">
         <div class="prose-mirror" aria-hidden="true" dir="auto">${text.pieces().map((piece, at) => html`<span key=${at} class=${piece.model ? "is-model" : ""}>${piece.text}</span>`)}${"\u200b"}</div>
         <textarea class="prose-text" ref=${this.area} defaultValue=${text.text} dir="auto" spellcheck="true" aria-label="Text of this branch"
-          onInput=${this.onInput} onSelect=${this.follow} onKeyUp=${this.follow} onClick=${this.follow} onKeyDown=${this.onKeyDown}></textarea>
+          onBeforeInput=${this.onBeforeInput} onInput=${this.onInput} onSelect=${this.follow} onKeyUp=${this.follow} onClick=${this.follow} onKeyDown=${this.onKeyDown}></textarea>
       </div>
+      ${others.length > 0 && html`<p class="prose-draft" role="status"><span>Text that was typed here in another version is not saved.</span>
+        <${Button} class="small" text="Look at it" label="Look at the unsaved text" onClick=${() => (state.dialog.value = others.length === 1 ? { kind: "draft", name: others[0] } : { kind: "drafts" })} /></p>`}
       <div class="prose-bar">
         ${entry && html`<a class="id" href=${`#/${entry.id}`} title="Node at the caret">${entry.local_id}</a>
           <span class="dim">${entry.version.count > 1 ? `version ${entry.version.number} of ${entry.version.count}` : entry.author}</span>`}

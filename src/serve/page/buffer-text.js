@@ -14,8 +14,14 @@ const MAX_PART_BYTES = 20_000;
 /** Units of pasted text that belong to one part, three bytes each at most. */
 const MAX_PASTED = 6_000;
 
+/** Bytes of a node that the server sends for editing. */
+const MAX_NODE_BYTES = 48_000;
+
 /** Text with a caret that is shown. @type {import("./signals.js").Signal<ProseText | null>} */
 export const shownProse = signal(null);
+
+/** True while the shown text has changes that are not saved. */
+export const isUnsaved = signal(false);
 
 /** Text with the line ends of a text field. @param {string} text */
 export const fieldLines = (text) => text.replace(/\r\n?/g, "\n");
@@ -65,6 +71,8 @@ export class ProseText {
       this.text += text;
     }
     this.original = this.text;
+    /** Name of the draft that has the unsaved changes. @type {string | null} */
+    this.draft = null;
   }
 
   /** @param {number} length @param {number} mark */
@@ -84,14 +92,36 @@ export class ProseText {
     while (back < most - front && before[before.length - 1 - back] === after[after.length - 1 - back]) back += 1;
     if (isHighHalf(before, front - 1) || isHighHalf(after, front - 1)) front -= 1;
     if (back && (isHighHalf(before, before.length - back - 1) || isHighHalf(after, after.length - back - 1))) back -= 1;
-    const inserted = after.length - back - front;
+    const inserted = after.slice(front, after.length - back);
     const mark = this.markFor(front);
+    // What follows a long insertion in the last part becomes new parts, too.
+    const isEnd = !back || (this.isLast(mark >> 1) && this.isTooLong(inserted, front, before.length - back));
     const tail = this.marks.slice(before.length - back);
     this.marks.length = front;
-    if (back) this.push(inserted, mark);
-    else this.append(after, front, mark >> 1);
-    for (const each of tail) this.marks.push(each);
     this.text = after;
+    if (isEnd) return this.append(after, front, mark >> 1);
+    this.push(inserted.length, mark);
+    for (const each of tail) this.marks.push(each);
+  }
+
+  /** True if the text ends with a part. @param {number} number */
+  isLast(number) {
+    return (this.marks.at(-1) ?? 0) >> 1 === number;
+  }
+
+  /** True if a text in place of a selection makes a part too long for editing. @param {string} inserted @param {number} from @param {number} to */
+  isTooLong(inserted, from, to) {
+    const number = this.markFor(from) >> 1;
+    let [first, last] = [from, to];
+    while (first > 0 && this.marks[first - 1] >> 1 === number) first -= 1;
+    while (last < this.marks.length && this.marks[last] >> 1 === number) last += 1;
+    return bytesOf(this.text.slice(first, from) + inserted + this.text.slice(to, last)) > MAX_NODE_BYTES;
+  }
+
+  /** True if there is no room for a text in place of a selection: only the last part is followed by new ones. @param {string} inserted @param {number} from @param {number} to */
+  isFull(inserted, from, to) {
+    const isEnd = to === this.text.length || this.isLast(this.markFor(from) >> 1);
+    return !isEnd && this.isTooLong(inserted, from, to);
   }
 
   /** Mark of text inserted at a place: of the part before it. Text after a model's last part is a new part. @param {number} at */
@@ -164,10 +194,10 @@ export class ProseText {
     return { edits, appended: { ...appended, content: text.slice(first) }, text };
   }
 
-  /** Makes changes to parts again, unless one of the parts is not in this text. @param {ProseChanges} changes */
+  /** Makes changes to parts again. Returns false if one of the parts is not in this text. @param {ProseChanges} changes */
   repeat({ edits, appended }) {
     const contents = new Map(edits.map(({ part, content }) => [part.id, content]));
-    if (edits.some(({ part }) => !this.parts.some(({ id }) => id === part.id))) return;
+    if (edits.some(({ part }) => !this.parts.some(({ id }) => id === part.id))) return false;
     let from = 0;
     for (const part of this.parts) {
       const content = contents.get(part.id) ?? part.text;
@@ -176,6 +206,7 @@ export class ProseText {
       from = to;
     }
     if (appended) this.change(this.text + appended.content, from + appended.content.length);
+    return true;
   }
 
   /**

@@ -69,24 +69,41 @@ function accept(token, replacement) {
   offerHere();
 }
 
-/** @param {boolean} andGenerate */
-async function submit(andGenerate) {
-  const typed = text.value;
+/** Text that is being sent. */
+let sent = "";
+/** What was entered after it meanwhile, and is sent next. @type {{typed: string, andGenerate: boolean} | null} */
+let next = null;
+
+/** @param {boolean} andGenerate @param {string} [typed] The beginning of the text. */
+async function submit(andGenerate, typed = text.value) {
   closeCompletion();
-  if (isSending.value) return;
+  if (isSending.value) {
+    const later = typed.startsWith(sent) ? typed.slice(sent.length) : "";
+    if (later.trim()) next ??= { typed: later, andGenerate };
+    return;
+  }
   if (!typed.trim()) return andGenerate ? generate() : undefined;
   isSending.value = true;
+  sent = typed;
   const kept = draft.value;
+  const hadTree = state.tree.value !== null;
   const content = contentOf(typed);
   const isLines = isCommand(content);
   /** What was not saved, and stays. @type {string} */
-  const rest = await afterSteps(async () => (isLines ? runLines(content) : (await say(content)) ? "" : typed));
+  const rest = await afterSteps(async () => {
+    if (!hadTree || state.tree.value) return isLines ? runLines(content) : (await say(content)) ? "" : typed;
+    state.notify("The message is not sent, because a new tree was chosen; it stays in the input line of the other tree", { bad: true });
+    return typed;
+  });
   isSending.value = false;
+  const later = next;
+  next = null;
   // Another tree is shown now, such as the one that the text began.
   if (kept !== draft.value) leave(kept, typed, rest);
   // What was typed meanwhile stays too.
   else if (text.value.startsWith(typed)) setText(rest + text.value.slice(typed.length));
   if (andGenerate && !isLines && !rest) generate();
+  if (later && !rest && text.value.startsWith(later.typed)) submit(later.andGenerate, later.typed);
 }
 
 /** Stores what remains of the text of a tree that is no longer shown. What was typed after the first words of a tree belongs to that tree. @param {string} name @param {string} typed @param {string} rest */

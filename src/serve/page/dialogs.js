@@ -13,6 +13,7 @@ import { TextForm } from "./text-dialog.js";
 import { Merge, Split } from "./merge-split.js";
 import { ImportReport } from "./import.js";
 import { Compare, ContextReport, DocumentView } from "./data-dialogs.js";
+import { Drafts, Draft } from "./drafts.js";
 import { Notice, Live } from "./notices.js";
 
 export function close() {
@@ -161,6 +162,8 @@ export const DIALOGS = {
   undo: { title: "Undo", view: Undo },
   documents: { title: "Documents", view: Documents },
   document: { title: "Document", view: DocumentView, wide: true },
+  drafts: { title: "Drafts", view: Drafts, wide: true },
+  draft: { title: "Unsaved text", view: Draft, wide: true },
   compare: { title: "Compare", view: Compare, wide: true },
   context: { title: "Context", view: ContextReport, wide: true },
   help: { title: "Keys", view: Help, wide: true },

@@ -1,28 +1,24 @@
-// Typed text that is not saved yet: stored for this tab over a reload, and for the next tab if this one is closed.
+// Typed text that is not saved yet: stored for this tab over a reload, and for the next tab if this one is closed. A draft stays
+// until it is saved or discarded.
 
-/** Name of the list of stored drafts, the newest last. */
-const NAMES = "loom-drafts";
-/** Drafts that outlast their tab; older ones are dropped. */
-const MAX_DRAFTS = 100;
+import * as state from "./state.js";
 
-/** Stores a value, if the browser has room for it. @param {Storage} storage @param {string} name @param {string} value */
+/** Stores a value. Returns false if the browser has no room for it. @param {Storage} storage @param {string} name @param {string} value */
 function put(storage, name, value) {
   try {
     storage.setItem(name, value);
+    return true;
   } catch {
     // An older text must not come back in place of this one.
     storage.removeItem(name);
+    return false;
   }
 }
 
-/** Moves a draft to the end of the list. @param {string} name */
-function renew(name) {
-  /** @type {string[]} */
-  const names = JSON.parse(localStorage.getItem(NAMES) ?? "[]");
-  if (names.at(-1) === name) return;
-  const others = names.filter((other) => other !== name);
-  for (const oldest of others.splice(0, others.length + 1 - MAX_DRAFTS)) localStorage.removeItem(oldest);
-  put(localStorage, NAMES, JSON.stringify([...others, name]));
+/** Names of the stored drafts that begin with one of these words, those of newer nodes first. @param {string[]} kinds */
+export function draftNames(...kinds) {
+  const names = new Set([...Object.keys(sessionStorage), ...Object.keys(localStorage)]);
+  return [...names].filter((name) => kinds.some((kind) => name.startsWith(`loom-${kind}-`))).sort().reverse();
 }
 
 /** Returns the draft of this tab, else that of another one. @param {string} name @returns {string | null} */
@@ -30,9 +26,8 @@ export const readDraft = (name) => sessionStorage.getItem(name) ?? localStorage.
 
 /** @param {string} name @param {string} value */
 export function writeDraft(name, value) {
-  put(sessionStorage, name, value);
-  put(localStorage, name, value);
-  renew(name);
+  const stored = [put(sessionStorage, name, value), put(localStorage, name, value)];
+  if (!stored.includes(true)) state.notify("The browser has no room for unsaved text. Save it, or discard drafts", { bad: true });
 }
 
 /** Drops a draft after its text was saved. Another tab may have stored its own since. @param {string} name */

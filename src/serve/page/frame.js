@@ -6,6 +6,7 @@ import * as state from "./state.js";
 import { TreeMap } from "./map.js";
 import { Outline } from "./outline.js";
 import { Reading } from "./reading.js";
+import { isUnsaved } from "./buffer-text.js";
 import { Composer, focusComposer } from "./composer.js";
 import { Menu } from "./menu.js";
 import { Approvals } from "./approvals.js";
@@ -52,7 +53,7 @@ const Status = observer(() => {
       ${entry.tokens !== undefined && html`<span class="wide-only">${entry.tokens} tokens</span>`}`}
     <span class="spacer"></span>
     <${Notice} />
-    <span class=${classes("connection", !state.online.value && "is-offline")}>${state.online.value ? (state.canWrite.value ? "saved" : "read only") : "offline – typed text is kept"}</span>
+    <span class=${classes("connection", !state.online.value && "is-offline")}>${state.online.value ? (!state.canWrite.value ? "read only" : isUnsaved.value ? "not saved" : "saved") : "offline – typed text is kept"}</span>
   </footer>`;
 });
 

@@ -65,6 +65,7 @@ export const COMMANDS = [
   { name: "context", keys: ["c"], group: "Look", help: "what a model would get, and what it costs", run: open("context") },
   { name: "log", keys: [], group: "Look", help: "changes of this tree; undo the last one of an agent", run: open("log") },
   { name: "documents", keys: ["D"], group: "Look", help: "documents", run: open("documents") },
+  { name: "drafts", keys: [], group: "Look", help: "typed texts that are not saved", run: open("drafts"), writes: true },
   { name: "trees", keys: ["t"], group: "Look", help: "trees", run: open("trees") },
   { name: "reading", keys: ["v"], group: "Look", help: "read as conversation, or as prose", run: toggleReading },
   { name: "layout", keys: ["w"], group: "Look", help: "tree and text, map and text, text alone, tree alone", run: nextLayout },

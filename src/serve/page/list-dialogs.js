@@ -1,6 +1,6 @@
 // Dialogs that are lists: search, bookmarks, pruned branches, trees, the palette.
 
-import { html, counted, Button } from "./elements.js";
+import { html, counted, Button, Component } from "./elements.js";
 import { signal, observer } from "./signals.js";
 import { get, call, list } from "./api.js";
 import * as state from "./state.js";
@@ -141,10 +141,17 @@ export function Sessions() {
   return html`<${Picker} label="Sessions" placeholder="Go to the position of a session" load=${load} empty="No session is active in this tree." />`;
 }
 
-/** Changes of the tree, the newest first. The last one of each agent offers its undo; another one leads to its node. */
-export function Log() {
-  const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) => {
-    const { data } = await get(`/trees/${state.tree.value?.id}/journal?limit=500`, signal);
+/** Changes that one page of the list reads. */
+const PAGE_CHANGES = 500;
+
+/** Changes of the tree, the newest first, by pages. The last one of each agent offers its undo; another one leads to its node. */
+export class Log extends Component {
+  state = { after: "", older: "" };
+
+  load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) => {
+    const { after } = this.state;
+    const { data, next } = await get(`/trees/${state.tree.value?.id}/journal?limit=${PAGE_CHANGES}${after && `&after=${after}`}`, signal);
+    this.setState({ older: next ?? "" });
     const operations = data.filter((/** @type {any} */ entry) => entry.seq === entry.group && `${entry.agent} ${entry.description}`.toLowerCase().includes(query.toLowerCase()));
     return operations.map((/** @type {any} */ { seq, agent, description, at, node_id, undo }) => ({
       key: String(seq),
@@ -154,7 +161,14 @@ export function Log() {
       run: () => (undo && state.canWrite.value ? (state.dialog.value = { kind: "undo", agent, description }) : node_id && visit(node_id)),
     }));
   };
-  return html`<${Picker} label="Changes" placeholder="Find one of the last 500 changes" load=${load} empty="There is no change." />`;
+
+  render() {
+    const { after, older } = this.state;
+    const show = (/** @type {string} */ to) => () => this.setState({ after: to });
+    const actions = html`${after && html`<${Button} text="Newest" label="Show the newest changes" class="small" onClick=${show("")} />`}
+      ${older && html`<${Button} text="Older" label="Show older changes" class="small" onClick=${show(older)} />`}`;
+    return html`<${Picker} scope=${after} label="Changes" placeholder="Find one of these changes" load=${this.load} actions=${actions} empty="There is no change." />`;
+  }
 }
 
 export function Documents() {

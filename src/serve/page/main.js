@@ -9,6 +9,7 @@ import { adopt } from "./streams.js";
 import { listen } from "./keys.js";
 import { follow } from "./live.js";
 import { listenForFiles } from "./import.js";
+import { offerDrafts } from "./drafts.js";
 import { Shell } from "./frame.js";
 
 /** Exchanges the code of the address for a cookie, and removes it from the address. */
@@ -47,6 +48,7 @@ async function start() {
     // The stream of changes begins when `me` is known, and continues from the journal's number.
     state.journal.value ||= me.journal;
     state.me.value = me;
+    offerDrafts();
     await adopt();
   } catch (error) {
     if (error instanceof ApiError && error.code === "offline") return retry();

@@ -1,5 +1,6 @@
 // Saves of prose: versions of changed nodes and new ones. Unsaved text is stored under the last node that it was typed at. A
-// save that failed because the server is away is repeated when it answers.
+// save that failed because the server is away is repeated when it answers. A draft whose versions are not on the screen is
+// offered beside the text, and never overwritten.
 
 import { effect, signal } from "./signals.js";
 import { get, post } from "./api.js";
@@ -7,9 +8,13 @@ import * as state from "./state.js";
 import { go, refresh, isAway, holdSteps, visitVersion } from "./walk.js";
 import { followEdit } from "./streams.js";
 import { shownProse } from "./buffer-text.js";
-import { readDraft, writeDraft, dropDraft, guardClose } from "./draft-store.js";
+import { readDraft, writeDraft, dropDraft, draftNames, guardClose } from "./draft-store.js";
 
-/** @typedef {import("./buffer-text.js").ProseText} ProseText */
+/**
+ * `place`: that of the text's last node.
+ * @typedef {import("./buffer-text.js").ProseText} ProseText
+ * @typedef {import("./buffer-text.js").ProseChanges & {place?: string}} ProseDraft
+ */
 
 /** True while a save is on its way. */
 export const isSaving = signal(false);
@@ -20,19 +25,66 @@ const failed = new Set();
 /** @param {string} node */
 const draftOf = (node) => `loom-prose-${node}`;
 
-/** Stores the unsaved changes of a text in place of those of a node. @param {string} node @param {ProseText} text */
-export function storeDraft(node, text) {
-  if (node !== text.end.id || !text.isChanged) dropDraft(draftOf(node));
-  if (text.isChanged) writeDraft(draftOf(text.end.id), JSON.stringify(text.changes()));
+/** Names of drafts of the place at the end of the shown text that are not in it. @type {import("./signals.js").Signal<string[]>} */
+export const otherDrafts = signal([]);
+
+/** Draft that the next text takes, if several fit. @type {string | null} */
+let wanted = null;
+
+/** @param {string} name @returns {ProseDraft} */
+export const readProse = (name) => JSON.parse(readDraft(name) ?? '{"edits":[],"appended":null}');
+
+/** Node at whose end a draft was typed. @param {string} name */
+export const draftNode = (name) => name.split("-")[2];
+
+/** Drops a draft that was saved or discarded. @param {string} name */
+export function forgetDraft(name) {
+  dropDraft(name);
+  for (const text of failed) if (text.draft === name) failed.delete(text);
+  otherDrafts.value = otherDrafts.value.filter((other) => readDraft(other) !== null);
+}
+
+/** Stores the unsaved changes of a text, and drops those that are saved. @param {ProseText} text */
+export function storeDraft(text) {
+  const name = draftOf(text.end.id);
+  if (text.draft && !(text.isChanged && text.draft.startsWith(name))) {
+    dropDraft(text.draft);
+    otherDrafts.value = otherDrafts.value.filter((other) => readDraft(other) !== null);
+    text.draft = null;
+  }
+  if (!text.isChanged) return;
+  // The name may belong to text that was typed in another version, or in another tab.
+  text.draft ??= readDraft(name) === null ? name : `${name}-${Date.now()}`;
+  writeDraft(text.draft, JSON.stringify({ ...text.changes(), place: text.end.place }));
 }
 
 /** Repeats what was typed at the end of a text before, and is not saved. @param {ProseText} text */
 export function restoreDraft(text) {
-  const draft = readDraft(draftOf(text.end.id));
-  if (draft) text.repeat(JSON.parse(draft));
-  const older = [...failed].find((other) => other.end.id === text.end.id);
+  const { id, place } = text.end;
+  const here = draftNames("prose").filter((name) => draftNode(name) === id || readProse(name).place === place);
+  const own = here.filter((name) => draftNode(name) === id).sort((one, other) => Number(other === wanted) - Number(one === wanted));
+  wanted = null;
+  text.draft = own.find((name) => text.repeat(readProse(name))) ?? null;
+  otherDrafts.value = here.filter((name) => name !== text.draft);
+  const older = [...failed].find((other) => other.draft && other.draft === text.draft);
   // From now on, this is the text that is saved.
   if (older && text.isChanged && failed.delete(older)) failed.add(text);
+}
+
+/** Shows a draft at its place, in the versions in which it was typed. What is typed on the screen is saved before. @param {string} name */
+export async function showDraft(name) {
+  const shown = shownProse.peek();
+  if (shown?.isChanged && (await saveProse(shown)) === null) return;
+  const parts = readProse(name).edits.map(({ part }) => part.id);
+  try {
+    const places = await Promise.all(parts.map((id) => get(`/nodes/${id}/versions`)));
+    const others = new Set(places.flatMap(({ data }) => data.map((/** @type {import("./api.js").Node} */ node) => node.id)));
+    state.versions.value = [...state.versions.value.filter((id) => !others.has(id)), ...parts];
+    wanted = name;
+    await go(draftNode(name));
+  } catch (error) {
+    state.fail(error);
+  }
 }
 
 guardClose(() => shownProse.peek()?.isChanged ?? false);
@@ -96,7 +148,7 @@ async function send(text, { edits, appended, text: saved }) {
   state.versions.value = [...state.versions.value.filter((id) => !changed.has(id)), ...nodes.slice(0, edits.length)];
   bodies.forEach(({ node }, at) => visitVersion(node, nodes[at]));
   text.adoptSave(saved, { edits, appended }, nodes);
-  storeDraft(before, text);
+  storeDraft(text);
   if (!appended) followEdit(before, text.end.id);
   return edits.length + Number(appended !== null);
 }
