@@ -120,7 +120,7 @@ fn pair(owner: &Actor, agent: &str, options: ContextOptions, first: NodeId, seco
             agent: &agent,
             leaf: to,
             versions: &[],
-            first_node: None,
+            context_start: None,
             session: None,
             rounds: &[],
             scope: None,

@@ -9,9 +9,7 @@
 
 use std::time::{Duration, Instant};
 
-use loomtree::provider::{
-    Finish, Generation, KNOWN_WEIGHTS, Local, MODELS_VARIABLE, Model, Prompt, Request, Sampling, StreamEvent,
-};
+use loomtree::provider::{Finish, Generation, KNOWN_WEIGHTS, Local, MODELS_VARIABLE, Model, Prompt, Request, Sampling};
 
 const REPLY_TOKENS: u32 = 64;
 
@@ -89,13 +87,8 @@ fn prompt(beginning: &str, words: usize) -> String {
 
 async fn collect(mut reply: Generation) -> (Finish, String) {
     let mut text = String::new();
-    loop {
-        match reply.next().await.expect("a reply has an end").unwrap() {
-            StreamEvent::Text(more) => text.push_str(&more),
-            StreamEvent::Done(finish) => return (finish, text),
-            _ => {}
-        }
-    }
+    let finish = reply.read_to_string(&mut text).await.unwrap();
+    (finish, text)
 }
 
 fn pace(finish: &Finish) -> f64 {

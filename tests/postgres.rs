@@ -10,6 +10,8 @@ mod failover;
 mod locks;
 #[path = "postgres/reads.rs"]
 mod reads;
+#[path = "postgres/rows.rs"]
+mod rows;
 #[path = "postgres/search_index.rs"]
 mod search_index;
 mod support;
@@ -360,7 +362,7 @@ const REFERENCE_TABLES: [&str; 17] = [
 #[test]
 fn the_schema_can_be_distributed_by_tree() {
     let mut keys = 0;
-    for name in ["0001_core", "0002_search", "0003_statistics", "0004_views", "0005_parents"] {
+    for name in ["0001_core", "0002_search", "0003_statistics", "0004_views", "0005_parents", "0006_hot_updates"] {
         let path = format!("{}/migrations/postgres/{name}.sql", env!("CARGO_MANIFEST_DIR"));
         let sql = std::fs::read_to_string(path).unwrap();
         let code: String = sql.lines().map(|line| line.split("--").next().unwrap_or("").to_owned() + "\n").collect();
@@ -420,6 +422,7 @@ fn no_read_of_the_hot_paths_scans_a_table() {
     let scene = Scene::of_file(6);
     let owner = scene.owner();
     grow(&owner);
+    let (trunk, _) = reads::grow_branches(&owner, 40);
     let Location::Postgres(url) = transferred(&scene, cluster) else { unreachable!() };
     let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
     // PostgreSQL would scan tables as small as these because that is cheaper, and keep the plan.
@@ -427,6 +430,7 @@ fn no_read_of_the_hot_paths_scans_a_table() {
     let before = scans(cluster, &database);
     {
         let snapshot = store.snapshot().unwrap();
+        assert_eq!(snapshot.path_back(trunk[400], &[], 0).unwrap().len(), 401);
         for tree in snapshot.trees(TreeFilter::default()).unwrap() {
             let nodes = snapshot.nodes_after(tree.id, 0, 100).unwrap();
             for node in nodes.iter().step_by(9) {
@@ -960,7 +964,7 @@ fn a_transferred_group_is_undone_whatever_its_numbers_are() {
         )
         .unwrap();
     let owner = scene.again(25).with(Location::Postgres(url.clone())).owner();
-    let is_pruned = |node| owner.loom().node(node).unwrap().state.pruned_by.is_some();
+    let is_pruned = |node| owner.loom().node(node).unwrap().state.hidden_by.is_some();
     owner.undo(Some(tree.id)).unwrap();
     assert!(is_pruned(later) && !is_pruned(written[0]));
     owner.undo(Some(tree.id)).unwrap();
@@ -1000,7 +1004,7 @@ async fn a_server_whose_database_does_not_answer_is_not_ready() {
     let Location::Postgres(url) = &scene.location else { unreachable!() };
     let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
     let home = support::cli::Home::with_database(url.clone());
-    let server = support::http::HttpServer::start(&home, &[]);
+    let server = support::loom_server::HttpServer::start(&home, &[]);
     assert_eq!(server.get("/readyz").await.0, 200);
     let lock = std::thread::spawn(move || {
         cluster.sql(&database, "BEGIN; LOCK TABLE journal IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(8)").unwrap();
@@ -1022,7 +1026,7 @@ async fn a_server_ends_although_its_database_does_not_answer() {
     let Location::Postgres(url) = &scene.location else { unreachable!() };
     let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
     let home = support::cli::Home::with_database(url.clone());
-    let mut server = support::http::HttpServer::start(&home, &[]);
+    let mut server = support::loom_server::HttpServer::start(&home, &[]);
     assert_eq!(server.get("/readyz").await.0, 200);
     let locked = database.clone();
     let lock = std::thread::spawn(move || {
@@ -1060,13 +1064,17 @@ fn verify_names_a_node_whose_parent_is_gone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_killed_while_it_generates_leaves_its_text_and_a_lease_that_runs_out() {
     use loomtree::{store::StoreError, types::Timestamp};
-    use support::{cli::Home, http::HttpServer, sse};
+    use support::{
+        cli::Home,
+        fake_model_server::{Server, chunk, chunked_head, text, wait},
+        loom_server::HttpServer,
+    };
 
     let Some(cluster) = cluster() else { return };
     let url = cluster.new_database();
     let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
-    let begun = vec![sse::chunked_head(), sse::chunk(&sse::text("Once upon a")), sse::wait(600_000)];
-    let model = sse::Server::with_model("m", [begun]).await;
+    let begun = vec![chunked_head(), chunk(&text("Once upon a")), wait(600_000)];
+    let model = Server::with_model("m", [begun]).await;
     let home = Home::with_database(url.clone());
     let mut server = HttpServer::start(&home, &[]);
     let created = server.ok("/api/v1/trees", serde_json::json!({ "content": "Tell a story." })).await;

@@ -18,8 +18,12 @@ pub(crate) fn all() -> Vec<(&'static str, Vec<String>)> {
         });
         lines.map(|line| format!("{line}\n")).collect()
     };
-    let sources =
-        ["src/store/sqlite/writer.rs", "src/ops/mod.rs", "src/session/generate.rs", "tests/engine/properties.rs"];
+    let sources = [
+        "src/store/sqlite/writer.rs",
+        "src/ops/mod.rs",
+        "src/session/generation_driver.rs",
+        "tests/engine/properties.rs",
+    ];
     vec![
         ("English", ["docs/architecture.md", "docs/guide.md", "README.md"].map(prose).into()),
         ("Rust", sources.map(read).into()),

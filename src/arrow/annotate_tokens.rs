@@ -1,16 +1,17 @@
 //! Tokens with what they may mean: ids distinguished from words, numbers from ranges, every word looked up.
 
-mod neighbours;
+mod adjacent_tokens;
+mod fixed_phrases;
 mod numbers;
 mod typos;
 
 pub(super) use self::numbers::number;
 pub(super) use self::typos::correct_typos;
-use self::{neighbours::reclassify, numbers::hyphenated};
+use self::{adjacent_tokens::reclassify, numbers::hyphenated};
 use super::{
     Relative,
     lex::{LexKind, Lexed, Span, Token as LexToken},
-    lexicon::{self, Entry, FunctionWord, Prep},
+    lexicon::{self, Entry, FunctionWord, Noun, Prep},
     option_name::OptionName,
 };
 use crate::recall::TimeSpec;
@@ -65,6 +66,19 @@ pub(super) struct AnnotatedToken {
 }
 
 impl AnnotatedToken {
+    /// A token that is a name as long as nothing else is known of it.
+    fn name(token: &LexToken) -> Self {
+        Self {
+            kind: TokenKind::Name,
+            entry: Entry::default(),
+            text: token.text,
+            whole: token.whole,
+            gap: token.gap,
+            corrected: false,
+            bracketed: false,
+        }
+    }
+
     /// True if it is this character.
     pub(super) fn is(&self, mark: char) -> bool {
         self.kind == TokenKind::Mark(mark)
@@ -140,15 +154,7 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
     let mut terms: Vec<AnnotatedToken> = Vec::with_capacity(lexed.tokens.len() + 2);
     for (at, token) in lexed.tokens.iter().enumerate() {
         let text = token.text.of(line);
-        let mut term = AnnotatedToken {
-            kind: TokenKind::Name,
-            entry: Entry::default(),
-            text: token.text,
-            whole: token.whole,
-            gap: token.gap,
-            corrected: false,
-            bracketed: false,
-        };
+        let mut term = AnnotatedToken::name(token);
         match token.kind {
             LexKind::Quoted { escapes } => {
                 term.kind = TokenKind::Text { escapes };
@@ -191,6 +197,9 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
             }
             LexKind::Word | LexKind::Bare => word(text, &mut term),
         }
+        if names_thing(terms.last(), &term, text) {
+            term.kind = TokenKind::Name;
+        }
         // `limit=3 from: 2d`
         let follows_value =
             matches!(terms.as_slice(), [.., name, _, _] if matches!(name.kind, TokenKind::OptionName(_)));
@@ -213,6 +222,15 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
     numbers::join(line, &mut terms);
     reclassify(line, &mut terms);
     terms
+}
+
+/// True for `psql` of `the tool psql`: a name without digits, and no id.
+fn names_thing(before: Option<&AnnotatedToken>, term: &AnnotatedToken, text: &str) -> bool {
+    let noun = before.and_then(|before| before.entry.noun);
+    matches!(noun, Some(Noun::Tool | Noun::Agent | Noun::Doc))
+        && term.kind == TokenKind::Id
+        && !term.bracketed
+        && !text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// True if a word that the lexicon does not know could be an id without digits: of the letters of Crockford's base 32.

@@ -14,7 +14,7 @@ use super::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     intent::{ClauseRole, Intent},
     lex::{ARROWS, Span},
-    lexicon::{FunctionWord, Noun, Prep, Verb},
+    lexicon::{FunctionWord, Noun, Prep, Verb, within_one_edit},
     option_name::OptionName,
 };
 use crate::tools::Tool;
@@ -267,7 +267,9 @@ impl<'a> Arguments<'a> {
             }
         };
         let mut arg = prefix.arg(what, text, at);
-        if matches!(what, ArgKind::Text { .. } | ArgKind::Name) && names_node(prefix.key, text.of(self.line)) {
+        // `from:it` names no node, and a known word no id: `prune node:keep`.
+        let may_be_id = matches!(what, ArgKind::Text { .. }) || what == ArgKind::Name && term.kind != TokenKind::Word;
+        if may_be_id && names_node(prefix.key, text.of(self.line)) {
             arg.kind = ArgKind::Id;
         }
         let mut next = at + 1;
@@ -275,6 +277,8 @@ impl<'a> Arguments<'a> {
         let behind = terms.get(next).filter(|term| term.kind == TokenKind::Word && term.gap);
         if matches!(what, ArgKind::Text { .. } | ArgKind::Name | ArgKind::File)
             && (arg.key.is_none() || what != ArgKind::Name)
+            // `read doc:"d" sect. "s"`
+            && !(terms.get(next + 1).is_some_and(|mark| mark.is('.')) && terms.get(next + 2).is_some_and(AnnotatedToken::is_text))
             && let Some(key) = behind.and_then(|term| term.entry.noun).and_then(behind_name)
             && !terms.get(next + 1).is_some_and(|term| term.is_text() || term.is(':') || term.is_id())
         {
@@ -299,8 +303,19 @@ impl<'a> Arguments<'a> {
                 if key.is_switch() || text.of(self.line) == "true");
         let adverb = prefix.key.is_none() && text.end - text.start > 4 && text.of(self.line).ends_with("ly");
         let yes = text.of(self.line) == "true" && at > 0 && matches!(terms[at - 1].kind, TokenKind::Mark('=' | ':'));
+        // `using agnt "Harrow"`
+        let agent = prefix.key == Some(OptionName::Agent)
+            && terms.get(at + 1).is_some_and(AnnotatedToken::is_text)
+            && within_one_edit(text.of(self.line).as_bytes(), b"agent");
+        // `with the steer "x"`
+        let leads = prefix.key.is_none()
+            && at > 0
+            && terms[at - 1].entry.func == Some(FunctionWord::Det)
+            && terms.get(at + 1).is_some_and(AnnotatedToken::is_text);
         intent.zones[at] == ClauseRole::Relative
             || switch
+            || agent
+            || leads
             || yes && prefix.key.is_none()
             || adverb
             || prefix.key.is_none() && describes(terms, at)

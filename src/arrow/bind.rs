@@ -5,6 +5,7 @@
 
 mod delegate;
 mod documents;
+mod labels;
 mod links;
 mod memory;
 mod nodes;

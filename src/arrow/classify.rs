@@ -50,10 +50,7 @@ pub(super) fn classify(line: &str, terms: &[AnnotatedToken], intent: &Intent) ->
 
 /// The constructions that fit, the one that decides first.
 pub(super) fn fitting(group: Verb, features: Features) -> impl Iterator<Item = &'static Rule> {
-    rules::RULES.iter().filter(move |row| {
-        row.verb == group
-            && features.all(row.all)
-            && (row.any == Features::NONE || features.any(row.any))
-            && !features.any(row.none)
+    rules::of_verb(group).iter().filter(move |row| {
+        features.all(row.all) && (row.any == Features::NONE || features.any(row.any)) && !features.any(row.none)
     })
 }

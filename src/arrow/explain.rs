@@ -47,6 +47,8 @@ pub struct ExplainedToken {
 pub fn explain(line: &str) -> Explanation {
     let mut trace = ParseTrace::default();
     let result = parse_traced(line, &mut trace);
+    let reading = trace.reading.take();
+    let line = reading.as_deref().unwrap_or(line);
     let zones = trace.intent.as_ref().map(|intent| intent.zones.clone()).unwrap_or_default();
     let tokens = trace
         .terms

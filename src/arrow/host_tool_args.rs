@@ -14,7 +14,7 @@ use super::{
     lex::{self, LexKind, Token},
     render::Quoted,
 };
-use crate::tools::{HostTool, Tool, json_arguments::yes};
+use crate::tools::{HostTool, Tool, parse_tool_call::yes};
 
 /// Bytes of a text that is long.
 const LONG: usize = 60;

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::lex;
+use crate::tools::Tool;
 
 /// Names of the field that names the tool.
 const TOOL_FIELDS: &[&str] = &["op", "name", "tool", "function", "command"];
@@ -61,6 +62,13 @@ pub(super) fn read(line: &str) -> Option<JsonCall> {
     if let Some(name) = words.next() {
         let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
         return (is_name && words.next().is_none()).then(|| JsonCall { name: name.to_owned(), arguments });
+    }
+    // `{"view":{"node":"a7x2"}}`
+    if arguments.len() == 1
+        && let Some((name, Value::Object(inner))) = arguments.iter().next()
+        && Tool::named(name).is_some()
+    {
+        return Some(JsonCall { name: name.clone(), arguments: inner.clone() });
     }
     let Some(Value::String(name)) = TOOL_FIELDS.iter().find_map(|field| arguments.remove(*field)) else { return None };
     let nested = ARGUMENT_FIELDS.iter().find(|field| arguments.get(**field).is_some_and(Value::is_object));

@@ -11,7 +11,7 @@ use nom::{
     branch::alt,
     bytes::complete::{tag, take_while, take_while1},
     character::complete::{anychar, char, one_of, satisfy},
-    combinator::{opt, peek, recognize, value, verify},
+    combinator::{not, opt, peek, recognize, value, verify},
     sequence::{delimited, terminated},
 };
 
@@ -32,6 +32,7 @@ pub struct Span {
 impl Span {
     /// The part of `line` that is meant.
     #[must_use]
+    #[inline]
     pub fn of(self, line: &str) -> &str {
         line.get(self.start..self.end).unwrap_or("")
     }
@@ -311,6 +312,8 @@ fn id(input: &str) -> Step<'_, &str> {
 fn pair<'a>(input: &'a str, unclosed: &UnclosedQuotes) -> Step<'a, (Raw<'a>, Raw<'a>)> {
     let (rest, (key, name)) = option(input)?;
     let (rest, _) = one_of(":=").parse(rest)?;
+    // `to=tree:"t"`: the value is an option of its own.
+    not((option, one_of(":="), one_of("\"“"))).parse(rest)?;
     let (rest, given) = value_of(rest, unclosed)?;
     Ok((rest, ((LexKind::OptionName(key), name), given)))
 }

@@ -16,7 +16,7 @@ mod parse;
 mod phrases;
 mod render;
 mod scan;
-mod suggest;
+mod suggested_commands;
 mod word_pattern;
 
 #[doc(hidden)] // documented in `tools`

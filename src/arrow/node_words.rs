@@ -77,6 +77,10 @@ fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKi
         // `to the bookmark "key decision"`
         TokenKind::Word if text == "bookmark" && names_bookmark(terms, at) => value(true, at + 1),
         TokenKind::Mark('@') if joined && (at == 0 || term.gap) => value(false, at + 1),
+        // `copy a7x2 under planner's position`
+        TokenKind::Name | TokenKind::Word if at > 0 && is_owner(line, term) && is_position(line, terms, at + 1) => {
+            Some((TokenKind::AgentPosition { escapes: false }, term.text, at + 2))
+        }
         // `from:..`
         TokenKind::Name if at > 0 && symbol(text).is_some() => {
             matches!(terms[at - 1].kind, TokenKind::OptionName(_)).then_some((TokenKind::Word, term.text, at + 1))
@@ -111,6 +115,16 @@ fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKi
         }
         _ => None,
     }
+}
+
+/// True for `planner's`, but not for `today's` or `it's`.
+fn is_owner(line: &str, term: &AnnotatedToken) -> bool {
+    let is_name = term.kind == TokenKind::Name || term.entry.noun == Some(Noun::Agent);
+    is_name && matches!(line.get(term.text.end..term.whole.end), Some("'s" | "’s"))
+}
+
+fn is_position(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
+    terms.get(at).is_some_and(|term| matches!(term.text.of(line), "position" | "place" | "spot"))
 }
 
 /// The index behind the end of a path that stands alone, as a shell has them: `.`, `..`, `/`, or one that names no place, such
@@ -273,6 +287,9 @@ fn place_at(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Candida
         return None;
     }
     let next = terms.get(at + 1).filter(|next| next.kind == TokenKind::Word);
+    if rises_by_one(line, terms, at) {
+        return Some((Relative::Parent, 3));
+    }
     let has_node = next.is_some_and(|next| matches!(next.entry.noun, Some(Noun::Node | Noun::Sibling)));
     let length = 1 + usize::from(has_node);
     let before = at.checked_sub(1).map(|before| &terms[before]);
@@ -332,6 +349,18 @@ fn place_at(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Candida
         _ => return None,
     };
     Some((place, length))
+}
+
+/// True for `one level up`, unless it is counted from a node that the line names.
+fn rises_by_one(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
+    let is = |at: usize, words: &[&str]| {
+        terms.get(at).is_some_and(|term| words.iter().any(|word| term.text.of(line).eq_ignore_ascii_case(word)))
+    };
+    let counted = terms.get(at + 3).is_some_and(|next| next.entry.prep.is_some() && !next.is(','));
+    is(at, &["one", "a", "1"])
+        && is(at + 1, &["level", "step", "node", "message", "generation"])
+        && is(at + 2, &["up", "higher", "above"])
+        && !counted
 }
 
 /// True if the word at `at` is the bare name of a place.

@@ -5,30 +5,34 @@
 //! may doubt, and doubt adds up: a line is run only if what is left of confidence is enough for what its operation can
 //! do. Everything else is refused, which costs a model one more line; a wrong operation costs more.
 
+mod caveats;
 mod collect_args;
 mod coverage;
 mod decoration;
 mod deferrals;
 mod error;
+mod json_line;
+mod leading_phrase;
 mod leading_statement;
-mod line_signs;
 mod node_arguments;
+mod non_request_markers;
 mod penalties;
-mod reservations;
+mod referring_request;
 mod target;
-mod tool_call;
 mod trailing_statement;
 mod trailing_words;
 mod unsupported_words;
+
+use std::borrow::Cow;
 
 pub use self::error::{ParseError, ParseErrorCode};
 use self::{
     collect_args::collect_args,
     decoration::without_decoration,
     error::{bind_error, lex_error, not_a_request, other_node_error, refuse},
+    json_line::tool_call,
     node_arguments::{moves_place, names_two, promote_bare_ids},
     penalties::{incomplete_tail, penalties},
-    tool_call::tool_call,
     trailing_statement::TrailingStatement,
 };
 use super::{
@@ -40,7 +44,7 @@ use super::{
     intent::{self, Intent, Utterance},
     json_call, lex,
     lexicon::{self, Verb},
-    node_words, suggest,
+    node_words, suggested_commands,
 };
 use crate::tools::{MAX_CONTENT_BYTES, SideEffect, Tool};
 
@@ -50,6 +54,9 @@ const MAX_LINE_BYTES: usize = 4 * MAX_CONTENT_BYTES;
 /// The most tokens that are read as words of a request. Clauses are looked through more than once, so this bounds the
 /// time; a content without quotes may be longer.
 const MAX_WORDS: usize = 256;
+
+/// Most times that the words of a line are corrected: a corrected word may show that the next one is no name.
+const MAX_CORRECTIONS: usize = 3;
 
 /// A line that was parsed to a command.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +93,8 @@ pub(super) struct ParseTrace {
     pub(super) candidate: Option<Candidate>,
     pub(super) penalties: Vec<(&'static str, f32)>,
     pub(super) needed: f32,
+    /// The line that `terms` are of, if another one was read: with its typos corrected, or the request behind a statement.
+    pub(super) reading: Option<String>,
 }
 
 /// Goes through all steps, and leaves what they found in `trace`.
@@ -95,24 +104,117 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Err(invalid(ParseErrorCode::LimitExceeded, line, message));
     }
     let (line, thought) = thought(line);
-    if let Some(why) = line_signs::refused(line) {
+    if let Some(why) = non_request_markers::refused(line) {
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, why));
     }
     let bare = without_decoration(line);
     let line = bare.as_ref();
     // `📦 ❌ prune a7x2`
-    if let Some(why) = line_signs::refused(line) {
+    if let Some(why) = non_request_markers::refused(line) {
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, why));
     }
     if let Some(call) = json_call::read(line) {
         return tool_call(line, call);
     }
+    let read = parse_words(line, thought, trace);
+    if let Some((parsed, behind)) = with_phrase_behind(line, thought, trace, read.is_ok()) {
+        *trace = behind;
+        return Ok(parsed);
+    }
+    if let Err(error) = &read
+        && error.code == ParseErrorCode::InvalidSyntax
+        && let Some((parsed, behind)) = behind_statement(line, thought, trace)
+    {
+        *trace = behind;
+        return Ok(parsed);
+    }
+    read
+}
+
+/// Parses a line with its leading phrase behind the request, unless the line is read already and the phrase limits nothing.
+fn with_phrase_behind(
+    line: &str,
+    thought: Option<&str>,
+    trace: &ParseTrace,
+    is_read: bool,
+) -> Option<(ParsedLine, ParseTrace)> {
+    let line = trace.reading.as_deref().unwrap_or(line);
+    let reordered = leading_phrase::reordered(line, &trace.terms).filter(|reordered| reordered.limits || !is_read)?;
+    let mut trace = ParseTrace::default();
+    let parsed = parse_words(&reordered.line, thought, &mut trace).ok()?;
+    trace.reading.get_or_insert(reordered.line);
+    // `within 3 tries, undo` counts no changes.
+    (!matches!(parsed.command.tool(), Tool::Undo | Tool::Redo)).then_some((parsed, trace))
+}
+
+/// Parses the request behind a statement that names what it is about.
+fn behind_statement(line: &str, thought: Option<&str>, trace: &ParseTrace) -> Option<(ParsedLine, ParseTrace)> {
+    if trace.terms.len() > MAX_WORDS || !referring_request::has_boundary(line, &trace.terms) {
+        return None;
+    }
+    let lexed = lex::line(line).ok()?;
+    let terms = annotate_tokens::terms(line, &lexed);
+    referring_request::readings(line, &terms).into_iter().find_map(|reading| {
+        let mut trace = ParseTrace::default();
+        let parsed = parse_words(&reading.line, thought, &mut trace).ok()?;
+        let asks = trace.intent.as_ref().is_some_and(|intent| intent.verb.is_some() && !intent.nominal);
+        let fits = asks && (reading.names_node || !parsed.command.tool().acts_on_nodes());
+        trace.reading.get_or_insert(reading.line);
+        fits.then_some((parsed, trace))
+    })
+}
+
+/// Parses a line in words, with its options. If it is doubtful or no command, its misspelt words are corrected.
+fn parse_words(line: &str, thought: Option<&str>, trace: &mut ParseTrace) -> Result<ParsedLine, ParseError> {
+    let read = parse_spelt(line, thought, trace);
+    let speech = trace.intent.as_ref().map(|intent| intent.speech);
+    let doubts = match &read {
+        // `view a7x2 ful`: the word is no remark.
+        Ok(parsed) => parsed.confidence < 1.0,
+        // `teh tree, but sumary only`
+        Err(_) => matches!(speech, Some(Utterance::Request | Utterance::Remark)),
+    };
+    let corrects = |parsed: &ParsedLine| match &read {
+        Ok(read) => parsed.command.tool() == read.command.tool(),
+        // `help wether`: a tool's name is suggested.
+        Err(_) => !matches!(parsed.command, Command::Help { .. }),
+    };
+    if doubts
+        && let Some((parsed, corrected)) = with_typos_corrected(line, thought)
+        && corrects(&parsed)
+    {
+        *trace = corrected;
+        return Ok(parsed);
+    }
+    read
+}
+
+/// Parses a line with its unknown words replaced by those that they may be typos of. `None` if there are none, or no command.
+fn with_typos_corrected(line: &str, thought: Option<&str>) -> Option<(ParsedLine, ParseTrace)> {
+    let mut corrected = Cow::Borrowed(line);
+    for _ in 0..MAX_CORRECTIONS {
+        let terms = annotate_tokens::terms(&corrected, &lex::line(&corrected).ok()?);
+        if caveats::in_words(&corrected, &terms).is_some() {
+            return None;
+        }
+        corrected = annotate_tokens::correct_typos(&corrected, &terms)?.into();
+        let mut trace = ParseTrace::default();
+        if let Ok(parsed) = parse_spelt(&corrected, thought, &mut trace) {
+            trace.reading.get_or_insert(corrected.into_owned());
+            return Some((parsed, trace));
+        }
+    }
+    None
+}
+
+/// Parses a line in words as they are spelt, but for the verb.
+fn parse_spelt(line: &str, thought: Option<&str>, trace: &mut ParseTrace) -> Result<ParsedLine, ParseError> {
     let lexed = lex::line(line).map_err(|error| lex_error(line, error))?;
     trace.terms = annotate_tokens::terms(line, &lexed);
     if trace.terms.is_empty() {
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, "the line is empty"));
     }
-    let reserved = reservations::in_words(line, &trace.terms);
+    let reserved = caveats::in_words(line, &trace.terms);
     let is_long = trace.terms.len() > MAX_WORDS;
     let statement = if is_long || reserved.is_some() { None } else { trailing_statement::find(line, &trace.terms) };
     // `view a7x2 (I want to compare it with b3k9)`
@@ -124,16 +226,6 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Ok(parsed);
     }
     let read = parse_terms(line, thought, lexed.end, reserved, trace);
-    // `view a7x2 ful`: the word is no remark.
-    if let Ok(parsed) = &read
-        && parsed.confidence < 1.0
-        && reserved.is_none()
-        && let Some((corrected, second)) = with_typos_corrected(line, thought, &lexed)
-        && corrected.command.tool() == parsed.command.tool()
-    {
-        *trace = second;
-        return Ok(corrected);
-    }
     if read.is_ok() || reserved.is_some() || is_long {
         return read;
     }
@@ -158,32 +250,14 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         *trace = before;
         return Ok(parsed);
     }
-    // `teh tree, but sumary only`: what a line means whose words are misspelt.
-    if speech != Some(Utterance::Several)
-        && let Some((corrected, second)) = with_typos_corrected(line, thought, &lexed)
-    {
-        *trace = second;
-        return Ok(corrected);
-    }
     read
-}
-
-/// Parses a line with its unknown words read as the words that they may be typos of. `None` if there is none, or no command.
-fn with_typos_corrected(line: &str, thought: Option<&str>, lexed: &lex::Lexed) -> Option<(ParsedLine, ParseTrace)> {
-    let mut second = ParseTrace { terms: annotate_tokens::terms(line, lexed), ..ParseTrace::default() };
-    if !annotate_tokens::correct_typos(line, &mut second.terms) {
-        return None;
-    }
-    let corrected = parse_terms(line, thought, lexed.end, None, &mut second).ok()?;
-    // `help wether`: a tool's name is suggested.
-    (!matches!(corrected.command, Command::Help { .. })).then_some((corrected, second))
 }
 
 /// Parses a line up to a statement behind its request. `None` if there is no command without it.
 fn without_statement(line: &str, lexed: &lex::Lexed, statement: TrailingStatement) -> Option<(ParsedLine, ParseTrace)> {
     let mut terms = annotate_tokens::terms(line, lexed);
     terms.truncate(statement.at);
-    if reservations::in_words(line, &terms).is_some() {
+    if caveats::in_words(line, &terms).is_some() {
         return None;
     }
     let mut before = ParseTrace { terms, ..ParseTrace::default() };
@@ -200,7 +274,9 @@ fn without_statement(line: &str, lexed: &lex::Lexed, statement: TrailingStatemen
         _ if statement.is_apart && may_have_remark(tool) => true,
         _ => statement.fits_change || tool.spec().side_effect == SideEffect::ReadOnly,
     };
-    (has_verb && is_whole && fits).then_some((parsed, before))
+    // `a summary of the tree, I was away all weekend`
+    let asks = has_verb || tool == Tool::Tree;
+    (asks && is_whole && fits).then_some((parsed, before))
 }
 
 /// True for an operation behind which a sentence of its own may stand. Behind one that hides, moves or removes, and behind a
@@ -253,7 +329,7 @@ fn parse_terms(
     // Content without quotes may say anything.
     let reserved = reserved.filter(|span| intent.raw.is_none_or(|raw| span.start < raw.start));
     let reserved = reserved.filter(|_| !matches!(tool, Tool::Search | Tool::Think | Tool::Help));
-    let reserved = reserved.or_else(|| reservations::in_request(line, &trace.terms, intent, &candidate));
+    let reserved = reserved.or_else(|| caveats::in_request(line, &trace.terms, intent, &candidate));
     if let Some(word) = reserved.or_else(|| unsupported_words::find(line, &trace.terms, intent, &candidate)) {
         return Err(bind_error(line, &trace.terms, tool, BindError::Unexpected(word)));
     }
@@ -308,7 +384,7 @@ fn verb_text(line: &str, terms: &[AnnotatedToken], candidate: &Candidate) -> Str
 fn incomplete(line: &str, end: lex::Span, terms: &[AnnotatedToken], tool: Tool) -> ParseError {
     let message = format!("something is missing after {:?}", end.of(line));
     let understood = format!("`{}`: {}", tool.name(), tool.spec().help);
-    let suggestions = suggest::commands(line, terms, Some(tool));
+    let suggestions = suggested_commands::commands(line, terms, Some(tool));
     refuse(ParseErrorCode::InvalidSyntax, line, Some(end), message, understood, suggestions)
 }
 

@@ -19,6 +19,14 @@ impl Display for NodeRef {
     }
 }
 
+/// Formats the source of a stash. A bookmark's label of one word, which reads like an id, is quoted as it was written.
+fn label_or_id(node: &NodeRef) -> String {
+    match node {
+        NodeRef::Id(label) if !annotate_tokens::is_id(label) => Quoted(label).to_string(),
+        node => node.to_string(),
+    }
+}
+
 /// A string in quotes, with escapes.
 pub(super) struct Quoted<'a>(pub(super) &'a str);
 
@@ -202,10 +210,12 @@ impl Command {
             }
             Self::Stash { label, content, content_of, summary_of } => {
                 let to = to.text("", Some(label))?.text("", content.as_ref())?;
-                to.named("content-of:", content_of.as_ref())?.named("summary-of:", summary_of.as_ref())?
+                to.named("content-of:", content_of.as_ref().map(label_or_id))?
+                    .named("summary-of:", summary_of.as_ref())?
             }
+            // Beside filters, a bare text is what is searched.
             Self::Recall { label, search, turns, tool, summary, limit, only } => to
-                .text("", label.as_ref())?
+                .text(if *only == RecallFilter::default() { "" } else { "label:" }, label.as_ref())?
                 .text("search ", search.as_ref())?
                 .named("turns:", turns.map(|range| format!("{}-{}", range.first, range.last)))?
                 .text("tool:", tool.as_ref())?

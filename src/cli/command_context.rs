@@ -19,7 +19,7 @@ use loomtree::{
         system::{SystemClock, os_ids},
     },
     store::{
-        LocalIdLookup, Location, OpenOptions, Receipt, SessionFilter, Store, StoreError, TreeFilter, migration_copies,
+        Location, OpenOptions, Receipt, SessionFilter, Store, StoreError, TreeFilter, migration_copies, sidecar_path,
     },
     tools::Tool,
     types::{Agent, Node, Op, Session, SessionPatch, Timestamp, Tree},
@@ -37,9 +37,6 @@ use super::{
     show::short,
     terminal_lock::TerminalLock,
 };
-
-/// Maximum number of trees in which an id is looked up that the current tree does not have.
-const MAX_SEARCHED_TREES: u32 = 20;
 
 /// The open store with everything that commands share.
 pub(crate) struct CommandContext<'a> {
@@ -148,9 +145,7 @@ impl<'a> CommandContext<'a> {
         let agent = loom.agent(globals.agent.as_deref().unwrap_or("owner"))?;
         let agents = loom.snapshot()?.agents()?;
         let workspace = paths::workspace(globals.workspace.as_deref())?;
-        let mut partials_dir = db.clone().into_os_string();
-        partials_dir.push(".drafts");
-        let partials_dir = PathBuf::from(partials_dir);
+        let partials_dir = sidecar_path(&db, ".drafts");
         // Partial replies of a killed process are saved before anything is shown. If that fails, they remain for the
         // next command.
         let found = recover(&loom.actor(&agent), &partials_dir).unwrap_or_default();
@@ -213,10 +208,11 @@ impl<'a> CommandContext<'a> {
         self.tree.as_deref().map(|text| self.find_tree(text)).transpose()
     }
 
-    /// Finds a tree as [`Loom::find_tree`] does. The error for an unknown tree names the newest ones with their ids.
+    /// Finds a tree as [`Loom::find_tree`] does. The error for an unknown tree names similar ones, else the newest ones with
+    /// their ids.
     pub(crate) fn find_tree(&self, text: &str) -> Result<Tree> {
         self.loom.find_tree(text).map_err(|error| match error {
-            OpsError::NotFound { .. } => {
+            OpsError::NotFound { ref similar, .. } if similar.is_empty() => {
                 let trees = self.loom.snapshot().and_then(|s| Ok(s.trees(TreeFilter { archived: true, limit: 3 })?));
                 let name = |tree: &Tree| format!("{} ({})", short(tree.id), cut(&tree.title, 40));
                 let names: Vec<String> = trees.unwrap_or_default().iter().map(name).collect();
@@ -357,25 +353,14 @@ impl<'a> CommandContext<'a> {
         })
     }
 
-    /// Returns the error for an id of a node in another of the most recently changed trees; `None` if there is no such node.
+    /// Returns the error for an id of a node in another tree; `None` if there is no such node.
     fn node_elsewhere(&self, current: TreeId, text: &str) -> Option<CliError> {
-        let snapshot = self.loom.snapshot().ok()?;
-        let trees = snapshot.trees(TreeFilter { archived: true, limit: MAX_SEARCHED_TREES }).ok()?;
-        trees.into_iter().filter(|tree| tree.id != current).find_map(|tree| {
-            match snapshot.resolve(tree.id, text).ok()? {
-                LocalIdLookup::One(node) if node.local.as_str().eq_ignore_ascii_case(text.trim_matches(['[', ']'])) => {
-                    Some(CliError::NotFound {
-                        message: format!("no node {text:?} in this tree"),
-                        hint: Some(format!(
-                            "it is in the tree {}: loom switch --tree {} {}",
-                            cut(&tree.title, 40),
-                            short(tree.id),
-                            node.local
-                        )),
-                    })
-                }
-                _ => None,
-            }
+        let node = self.loom.find_elsewhere(current, text, |_| true, |_| true).ok()??;
+        let tree = self.loom.tree(node.tree).ok()?;
+        let place = format!("it is in the tree {}", cut(&tree.title, 40));
+        Some(CliError::NotFound {
+            message: format!("no node {text:?} in this tree"),
+            hint: Some(format!("{place}: loom switch --tree {} {}", short(tree.id), node.local)),
         })
     }
 

@@ -120,7 +120,7 @@ async fn build(builder: OrchestratorBuilder) -> std::result::Result<Orchestrator
     };
     let planner = AgentModel { agent: worker.clone(), model: role(roles.planner.as_deref()).await? };
     let judge = AgentModel { agent: judge, model: role(roles.judge.as_deref()).await? };
-    let stronger = match &roles.stronger {
+    let fallback = match &roles.fallback {
         Some(reference) => Some(open(Some(reference)).await?),
         None => None,
     };
@@ -132,7 +132,7 @@ async fn build(builder: OrchestratorBuilder) -> std::result::Result<Orchestrator
     };
     let defaults = OrchestratorConfig::new(planner, worker, judge, models, approval);
     Ok(OrchestratorConfig {
-        fallback_model: stronger,
+        fallback,
         worker_tools: worker_tools.unwrap_or_else(|| Arc::clone(&defaults.worker_tools)),
         parallel: roles.parallel.unwrap_or(OrchestratorConfig::DEFAULT_PARALLEL),
         attempts: roles.attempts.unwrap_or(OrchestratorConfig::DEFAULT_ATTEMPTS),

@@ -192,13 +192,8 @@ fn candidate_line(candidate: &ErrorCandidate) -> String {
 
 fn ops_error(error: &OpsError) -> ErrorText {
     match error {
-        OpsError::NotFound { what, nearest, .. } => {
-            let error_text = ErrorText::new("not_found", 1, error.to_string());
-            match nearest.as_slice() {
-                [] => error_text,
-                _ if *what == "node" => error_text.hint(format!("did you mean {}?", nearest.join(", "))),
-                _ => error_text.hint(format!("there are: {}", nearest.join(", "))),
-            }
+        OpsError::NotFound { .. } => {
+            ErrorText { hint: error.hint(), ..ErrorText::new("not_found", 1, error.to_string()) }
         }
         OpsError::AmbiguousTree { text, candidates } => ErrorText {
             details: candidates

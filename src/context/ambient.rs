@@ -5,8 +5,10 @@ use crate::{
     exec::{AuthorNames, counts::count, escape, is_change, node_format, todo_name, todo_progress},
     id::SessionId,
     ops::{AgentPresence, describe_entry, present_agents},
-    recall::Hint,
+    recall::{Hint, excerpt, is_empty},
+    session_state::SessionState,
     store::{JournalFilter, Result, Snapshot},
+    text_index::WordTokenizer,
     tokens::estimated_tokens,
     types::{
         Agent, AgentKind, EdgeKind, JournalEntry, MAX_SHOWN_NAME_CHARS, Node, Permission, Todo, TodoCounts, Tree,
@@ -35,6 +37,8 @@ const MAX_PATH_NODES: u32 = 64;
 const MAX_DOCUMENTS: usize = 8;
 /// Maximum tokens of the line on the nodes of the path.
 pub(super) const MAX_PATH_LINE_TOKENS: u32 = 64;
+/// Maximum tokens of the line on files that changed since they were read.
+pub(super) const MAX_CHANGED_LINE_TOKENS: u32 = 64;
 /// Maximum tokens of the line with the recall hint.
 pub(super) const MAX_HINT_TOKENS: u32 = 112;
 /// Maximum characters of a reference; a longer one is named by its search terms.
@@ -75,7 +79,7 @@ fn news_line(
     names: &AuthorNames,
 ) -> Result<Option<String>> {
     let agent = request.agent.id();
-    if request.first_node.is_some() {
+    if request.is_worker() {
         return Ok(None);
     }
     let path = snapshot.path_back(request.leaf, request.versions, MAX_PATH_NODES)?;
@@ -96,7 +100,7 @@ fn news_line(
     let (mut told, mut tokens, mut omitted) = (Vec::new(), 0, 0);
     for entry in news.filter(|entry| entry.change != "append" || !on_path(entry)) {
         let node = entry.node.filter(|_| entry.change == "append").map(|id| snapshot.node(id)).transpose()?.flatten();
-        if node.as_ref().is_some_and(|node| node.kind == EdgeKind::Thought) {
+        if node.as_ref().is_some_and(|node| node.kind == EdgeKind::Thought || is_empty(node)) {
             continue;
         }
         if told.len() >= MAX_NEWS || tokens >= MAX_NEWS_TOKENS {
@@ -165,7 +169,7 @@ pub(super) fn lines(
         format!("Position: {}*", trace(&trail)),
     ];
     // A worker of a delegation has its task, its commands, and nobody to talk with.
-    if request.first_node.is_none() {
+    if !request.is_worker() {
         let permissions = request.agent.profile.permissions.iter();
         let permissions: Vec<&str> = permissions.map(|permission| permission.as_str()).collect();
         lines.push(format!("Permissions: {}", permissions.join(", ")));
@@ -180,8 +184,8 @@ pub(super) fn lines(
     Ok(lines)
 }
 
-/// Formats the recall hint, with the first words of the best node and as many further nodes as fit. Turns are named only for
-/// nodes that the reading session made or received, because `turns:` finds no others.
+/// Formats the recall hint, with the words of the best node that it searches and as many further nodes as fit. Turns are named
+/// only for nodes that the reading session made or received, because `turns:` finds no others.
 pub(super) fn hint(snapshot: &dyn Snapshot, hint: &Hint, reader: Option<SessionId>) -> Option<String> {
     let turn = |node: &Node| {
         let reader = reader?;
@@ -192,29 +196,36 @@ pub(super) fn hint(snapshot: &dyn Snapshot, hint: &Hint, reader: Option<SessionI
         let turn = turn(node).map(|turn| format!("turn {turn} ")).unwrap_or_default();
         format!("{turn}{}", node_format::id(node))
     };
-    let (best, others) = hint.nodes.split_first()?;
     let short = hint.trigger.chars().count() <= MAX_REFERENCE_CHARS;
     let words = if short { &hint.trigger } else { &hint.search };
-    let command = match &*hint.search {
-        "" => format!("recall around:{}", node_format::mention(best)),
-        search => format!("recall search {}", escape::quoted(search)),
+    let command = match (&*hint.search, hint.nodes.first()) {
+        ("", Some(best)) => format!("recall around:{}", node_format::mention(best)),
+        (search, _) => format!("recall search {}", escape::quoted(search)),
     };
-    let excerpt = |node: &Node, chars| match chars {
+    let searched = WordTokenizer::default().query(&hint.search);
+    let quoted = |node: &Node, chars| match chars {
         0 => named(node),
         _ if node.content.trim().is_empty() => named(node),
-        chars => format!("{} {}", named(node), escape::quoted(&first_words(&one_line(&node.content), chars))),
+        chars => {
+            let text = one_line(&node.content);
+            let passage =
+                if searched.is_empty() { first_words(&text, chars) } else { excerpt(&text, &searched, chars) };
+            format!("{} {}", named(node), escape::quoted(&passage))
+        }
     };
-    let line = |others: &[Node], chars, chars_of_others| {
-        let others: String = others.iter().map(|node| format!(" · {}", excerpt(node, chars_of_others))).collect();
-        let (words, best) = (escape::quoted(words), excerpt(best, chars));
-        format!("Hint: {words} may mean what is not shown here: {best}{others}. → {command}")
+    let line = |count: usize, chars, of_others| {
+        let lengths = std::iter::once(chars).chain(std::iter::repeat(of_others));
+        let nodes: Vec<String> =
+            hint.nodes.iter().take(count).zip(lengths).map(|(node, of)| quoted(node, of)).collect();
+        let nodes = if nodes.is_empty() { String::new() } else { format!(": {}", nodes.join(" · ")) };
+        format!("Hint: {} may mean what is not shown here{nodes}. → {command}", escape::quoted(words))
     };
-    let lengths = (0..=others.len())
+    let least = hint.nodes.len().min(1);
+    let lengths = (least..=hint.nodes.len())
         .rev()
         .flat_map(|count| [(count, MAX_PLACE_CHARS, MAX_OTHER_CHARS), (count, MAX_PLACE_CHARS, 0)]);
-    let mut lines = lengths
-        .chain([(0, MIN_PLACE_CHARS, 0)])
-        .map(|(count, chars, of_others)| line(&others[..count], chars, of_others));
+    let mut lines =
+        lengths.chain([(least, MIN_PLACE_CHARS, 0)]).map(|(count, chars, of_others)| line(count, chars, of_others));
     lines.find(|line| estimated_tokens(line) <= MAX_HINT_TOKENS)
 }
 
@@ -255,20 +266,33 @@ fn trace(trail: &[Node]) -> String {
 /// Returns a line on what belongs to the nodes of the path now, because headers of a stable prompt do not show it. Changes
 /// since the agent's last turn are news. A single continuation is visible.
 pub(super) fn path_line<'n>(newest_first: impl Iterator<Item = &'n Node>) -> Option<String> {
-    let (mut shown, mut tokens) = (Vec::new(), 0);
-    for node in newest_first {
+    let mut shown = newest_first.filter_map(|node| {
         let facts = node_format::marks(node);
         let facts = facts.strip_prefix("1 continuation").map_or(&*facts, |rest| rest.trim_start_matches(" · "));
-        if facts.is_empty() {
-            continue;
-        }
-        let said = format!("{} {}", node_format::id(node), facts.replace(" · ", ", "));
-        tokens += estimated_tokens(&said) + 2;
-        if tokens + 6 > MAX_PATH_LINE_TOKENS {
-            break;
-        }
-        shown.push(said);
-    }
+        (!facts.is_empty()).then(|| format!("{} {}", node_format::id(node), facts.replace(" · ", ", ")))
+    });
+    bounded_line("On your path", MAX_PATH_LINE_TOKENS, &mut shown)
+}
+
+/// Returns a line on shown results that hold the text of a file before its last change. The results themselves stay, so that
+/// a stable prompt keeps its prefix.
+pub(super) fn changed_line<'n>(
+    read_files: impl Iterator<Item = (&'n Node, &'n str, u64)>,
+    state: &SessionState,
+) -> Option<String> {
+    let outdated = read_files.filter(|(_, path, turn)| state.was_changed_after(path, *turn));
+    let mut shown = outdated.map(|(node, path, _)| format!("{path} {}", node_format::id(node)));
+    bounded_line("Changed since read", MAX_CHANGED_LINE_TOKENS, &mut shown)
+}
+
+/// Joins the newest items that fit a line of so many tokens, oldest first; `None` without any.
+fn bounded_line(title: &str, most: u32, newest_first: &mut dyn Iterator<Item = String>) -> Option<String> {
+    let mut tokens = estimated_tokens(title) + 2;
+    let fits = |item: &String| {
+        tokens += estimated_tokens(item) + 2;
+        tokens <= most
+    };
+    let mut shown: Vec<String> = newest_first.take_while(fits).collect();
     shown.reverse();
-    (!shown.is_empty()).then(|| format!("On your path: {}", shown.join(" · ")))
+    (!shown.is_empty()).then(|| format!("{title}: {}", shown.join(" · ")))
 }

@@ -4,6 +4,7 @@ use crate::{
     exec::AuthorNames,
     id::NodeId,
     recall::{HintWindow, References},
+    session_state::SessionState,
     store::Snapshot,
     tools::{self, HostTool, Tool},
     types::{Agent, AuthorType, Mode, Node, Permission, Prompt, Role, Session, Timestamp, TodoScope, Tree},
@@ -12,10 +13,11 @@ use crate::{
 use super::{
     CommandRound, ContextError, ContextOptions, ContextReport, ContextSection, ambient, command_rounds,
     memory::{self, MemoryBlock},
-    node::{NodeRenderer, escape_headers},
-    node_selection::{MIN_WINDOW_TOKENS, WindowParams, truncate_node},
+    node_renderer::{NodeRenderer, escape_headers},
     prompt_piece::{MESSAGE_OVERHEAD_TOKENS, PromptPiece, merge_pieces},
-    rendered::RenderedNodes,
+    rendered_nodes::RenderedNodes,
+    truncate::truncate_node,
+    window::{MIN_WINDOW_TOKENS, WindowParams},
 };
 
 /// Instructions for agents with the `loom_aware` permission; the list of their commands follows.
@@ -48,7 +50,7 @@ pub struct ContextRequest<'a> {
     pub versions: &'a [NodeId],
     /// First node of the path to include; a worker of a delegation does not see the conversation above it. `None`: the
     /// root.
-    pub first_node: Option<NodeId>,
+    pub context_start: Option<NodeId>,
     /// Session of the agent, whose state is included.
     pub session: Option<&'a Session>,
     /// Finished command rounds of this turn, oldest first.
@@ -65,6 +67,13 @@ pub struct ContextRequest<'a> {
     pub options: ContextOptions,
     /// Current time.
     pub now: Timestamp,
+}
+
+impl ContextRequest<'_> {
+    /// True for a worker of a delegation.
+    pub(super) const fn is_worker(&self) -> bool {
+        self.context_start.is_some()
+    }
 }
 
 /// Prompt with its report.
@@ -112,7 +121,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
         options: &request.options,
         tree: &tree,
         versions: request.versions,
-        first_node: request.first_node,
+        context_start: request.context_start,
         tokens,
         steady_tokens,
     };
@@ -121,9 +130,10 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     if rendered.contains(fixed.input.as_ref().map_or(request.leaf, |(id, _)| *id)) {
         fixed.input = None;
     }
-    if view.aware && view.keeps() {
+    if view.aware && view.is_stable() {
         fixed.ambient.extend(ambient::path_line(rendered.newest_first()));
     }
+    fixed.ambient.extend(ambient::changed_line(rendered.read_files(), &fixed.session_state));
     let memory = fixed.memory.text(&|reply| view.current.contains(&reply) || rendered.shows_acts(reply));
     // Older actions may take the place of those left out. They must not need more tokens than were reserved.
     if view.estimate_tokens(&memory) <= view.estimate_tokens(&fixed.memory_text) {
@@ -171,6 +181,7 @@ struct FixedSections {
     tree_prompt: String,
     instructions: String,
     state: String,
+    session_state: SessionState,
     memory: MemoryBlock,
     /// The memory as text: with all last actions at first, then without those that the prompt shows.
     memory_text: String,
@@ -203,15 +214,15 @@ impl FixedSections {
         }
         let memory = memory::read(
             snapshot,
-            (request.agent.id(), tree.id, request.first_node.is_some()),
+            (request.agent.id(), tree.id, request.is_worker()),
             view.tokenizer,
             request.options.prompt_tokens() / PINS_BUDGET_DIVISOR,
         )?;
-        let state = request.session.map(|session| snapshot.session_state(session.id)).transpose()?;
-        let state = state.map(|state| state.prompt_yaml()).unwrap_or_default();
+        let state = request.session.map(|session| snapshot.session_state(session.id)).transpose()?.unwrap_or_default();
         Ok(Self {
             instructions: instructions(request),
-            state: block("Session State", &escape_headers(&state)),
+            state: block("Session State", &escape_headers(&state.prompt_yaml())),
+            session_state: state,
             memory_text: memory.text(&|_| false),
             memory,
             rounds: command_rounds::render_rounds(request.rounds, view, request.options.prompt_tokens()),
@@ -228,8 +239,11 @@ impl FixedSections {
         let sum = |texts: &[&str]| texts.iter().map(|text| view.estimate_tokens(text)).sum::<u32>();
         let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.instructions]) + MESSAGE_OVERHEAD_TOKENS;
         let mut changing = sum(&[&self.state, &self.memory_text, &ambient::block(&self.ambient), &self.asked]);
-        if view.aware && view.keeps() {
+        if view.aware && view.is_stable() {
             changing += ambient::MAX_PATH_LINE_TOKENS;
+        }
+        if !self.session_state.files_touched.is_empty() {
+            changing += ambient::MAX_CHANGED_LINE_TOKENS;
         }
         changing += self.references.as_ref().map_or(0, |_| ambient::MAX_HINT_TOKENS);
         let answers =
@@ -240,7 +254,7 @@ impl FixedSections {
             return Err(ContextError::Fixed { fixed, over: fixed + MIN_WINDOW_TOKENS - budget, budget });
         }
         let tokens = budget - fixed;
-        if !view.aware || !view.keeps() {
+        if !view.aware || !view.is_stable() {
             return Ok((tokens, tokens));
         }
         let changing = changing.next_multiple_of((budget / CHANGING_BUDGET_DIVISOR).max(1));
@@ -275,7 +289,7 @@ impl FixedSections {
 
     /// Returns the pieces of the prompt in order.
     fn pieces(self, view: &NodeRenderer, mut rendered: RenderedNodes<'_>) -> Vec<PromptPiece> {
-        let stable = view.keeps();
+        let stable = view.is_stable();
         let system = [
             (ContextSection::AgentPrompt, self.agent_prompt),
             (ContextSection::TreePrompt, self.tree_prompt),
@@ -323,7 +337,7 @@ fn references(request: &ContextRequest<'_>, to: &Node) -> Option<(Node, Referenc
 fn instructions(request: &ContextRequest<'_>) -> String {
     let held = request.agent.profile.permissions;
     let commands = |own: &[Tool]| tools::command_forms(own, held, request.host_tools);
-    if request.first_node.is_some() {
+    if request.is_worker() {
         return format!("{WORKER_INSTRUCTIONS}\n{}\n", commands(WORKER_TOOLS));
     }
     let mut text = format!("{BASE_INSTRUCTIONS}\n{}\n", commands(Tool::ALL));
@@ -345,7 +359,7 @@ fn input(
 ) -> Result<Option<(NodeId, PromptPiece)>, ContextError> {
     let Some(node) = request.input.map(|id| snapshot.node(id)).transpose()?.flatten() else { return Ok(None) };
     let mut kept = node.clone();
-    kept.state.pruned_by = None;
+    kept.state.hidden_by = None;
     if node.id == request.leaf || view.omission_reason(&kept).is_some() {
         return Ok(None);
     }

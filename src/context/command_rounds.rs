@@ -1,10 +1,10 @@
 //! Command results of the current turn, as the next round's prompt shows them.
 //!
 //! Each batch follows the node that requested it. The prompt of a round therefore starts with the prompt of the round
-//! before. Results get at most half of the budget, those of the newest round two thirds of a large one. Older results
-//! beyond that are omitted.
+//! before. Results get at most half of the budget, those of the newest round two thirds of a large one. Older results have at
+//! least a sixteenth, and those beyond that are omitted.
 
-use super::{ContextSection, node::NodeRenderer, prompt_piece::PromptPiece};
+use super::{ContextSection, node_renderer::NodeRenderer, prompt_piece::PromptPiece};
 use crate::{
     exec::counts::count,
     id::{LocalId, NodeId},
@@ -17,6 +17,8 @@ const MAX_TEXT_CHARS: usize = 60;
 const CALL_OVERHEAD_TOKENS: u32 = 8;
 /// Limits results to half of the budget.
 const ROUNDS_BUDGET_DIVISOR: u32 = 2;
+/// Reserves a sixteenth of the budget for results of older rounds, so that small ones stay beside a large new one.
+const OLDER_BUDGET_DIVISOR: u32 = 16;
 /// Budget from which the newest round may use two thirds. A smaller one is needed for the rest of the prompt.
 const LARGE_BUDGET: u32 = 10_000;
 
@@ -56,7 +58,7 @@ pub(super) fn render_rounds(
     let Some((newest, older)) = rounds.split_last() else { return Vec::new() };
     let answers = newest.results.iter().map(|result| fit_result(&result.answer, view, &mut rest, false)).collect();
     let mut rendered = vec![(newest.after, pieces(newest, answers, view))];
-    let mut left = half.saturating_sub(most - rest);
+    let mut left = half.saturating_sub(most - rest).max(budget / OLDER_BUDGET_DIVISOR);
     for round in older.iter().rev() {
         let results = round.results.iter().rev();
         let mut answers: Vec<String> =
@@ -99,7 +101,7 @@ fn pieces(round: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Ve
     }
     let mut pieces = Vec::new();
     let piece =
-        |role, text: String, tokens| PromptPiece::new(ContextSection::Results, role, text, tokens, view.keeps());
+        |role, text: String, tokens| PromptPiece::new(ContextSection::Results, role, text, tokens, view.is_stable());
     if !calls.is_empty() {
         let tokens = calls.iter().map(|call| CALL_OVERHEAD_TOKENS + view.estimate_tokens(&call.arguments)).sum();
         pieces.push(PromptPiece { calls, ..piece(Role::Assistant, String::new(), tokens) });
@@ -114,9 +116,20 @@ fn pieces(round: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Ve
 }
 
 /// Returns a command in which the size of each long text stands for it: a shortened text would differ from what was
-/// written. `→ edit_file path:"a.rs" old:(1 line) new:(12 lines)`
+/// written. `→ edit_file path:"a.rs" old:(35 characters) new:(12 lines)`
 pub(super) fn without_long_texts(line: &str) -> String {
-    let (mut short, mut rest) = (String::new(), line);
+    let is_short = |text: &str| lines(text) == 1 && text.chars().count() <= MAX_TEXT_CHARS;
+    let short = replace_texts(line, &mut |text| (!is_short(text)).then(|| format!("({})", size(text))));
+    // What follows is a block.
+    match short.split_once('\n') {
+        Some((first, _)) => format!("{first} …"),
+        None => short,
+    }
+}
+
+/// Replaces each quoted text of a command, with its quotes, by what `replacement` returns for it; `None` keeps it.
+pub(super) fn replace_texts(line: &str, replacement: &mut dyn FnMut(&str) -> Option<String>) -> String {
+    let (mut replaced, mut rest) = (String::new(), line);
     while let Some(open) = rest.find('"') {
         let text = &rest[open + 1..];
         let mut escaped = false;
@@ -126,25 +139,31 @@ pub(super) fn without_long_texts(line: &str) -> String {
             closes
         });
         let Some((end, _)) = end else { break };
-        let (quoted, after) = (&text[..end], open + 1 + end + 1);
-        let breaks = |text: &str| text.replace("\\\\", "").matches("\\n").count() + text.matches('\n').count();
-        // A break at the end ends the last line and begins none.
-        let inner = quoted.strip_suffix('\n').or_else(|| quoted.strip_suffix("\\n")).unwrap_or(quoted);
-        let chars = quoted.chars().count();
-        short.push_str(&rest[..open]);
-        match breaks(quoted) {
-            0 if chars <= MAX_TEXT_CHARS => short.push_str(&rest[open..after]),
-            0 => short.push_str(&format!("({})", count(chars as u64, "character"))),
-            _ => short.push_str(&format!("({})", count(breaks(inner) as u64 + 1, "line"))),
+        let after = open + 1 + end + 1;
+        replaced.push_str(&rest[..open]);
+        match replacement(&text[..end]) {
+            Some(instead) => replaced.push_str(&instead),
+            None => replaced.push_str(&rest[open..after]),
         }
         rest = &rest[after..];
     }
-    short.push_str(rest);
-    // What follows is a block.
-    match short.split_once('\n') {
-        Some((first, _)) => format!("{first} …"),
-        None => short,
+    replaced.push_str(rest);
+    replaced
+}
+
+/// Returns the size of a text as written in a command: `12 lines`, or `99 characters` if it is one line.
+pub(super) fn size(text: &str) -> String {
+    // A break at the end ends the last line and begins none.
+    let inner = text.strip_suffix('\n').or_else(|| text.strip_suffix("\\n")).unwrap_or(text);
+    match lines(inner) {
+        1 => count(inner.chars().count() as u64, "character"),
+        several => count(several, "line"),
     }
+}
+
+/// Number of lines of a text as written in a command; a break is a line feed or `\n`.
+fn lines(text: &str) -> u64 {
+    1 + (text.replace("\\\\", "").matches("\\n").count() + text.matches('\n').count()) as u64
 }
 
 #[cfg(test)]
@@ -160,6 +179,10 @@ mod tests {
             ("→ respond \"a \\\"b\\\" c\" as:context", "→ respond \"a \\\"b\\\" c\" as:context".to_owned()),
             ("→ edit_file new:\"a\\nb\\nc\" old:\"a\nb\"", "→ edit_file new:(3 lines) old:(2 lines)".to_owned()),
             ("→ edit_file new:\"a\nb\n\" old:\"a\\nb\\n\"", "→ edit_file new:(2 lines) old:(2 lines)".to_owned()),
+            (
+                "→ edit_file new:\"  a = b\n\" old:\"  a\\n\"",
+                "→ edit_file new:(7 characters) old:(3 characters)".to_owned(),
+            ),
             ("→ edit_file new:\"a\\\\nb\nc\"", "→ edit_file new:(2 lines)".to_owned()),
             ("→ write doc:\"x\" <<<\n# One\n>>>", "→ write doc:\"x\" <<< …".to_owned()),
             ("→ annotate \"open", "→ annotate \"open".to_owned()),

@@ -2,10 +2,11 @@
 //! the command that shows it again.
 
 use super::{
-    node::NodeRenderer,
-    node_selection::{WindowCandidate, cut_middle},
+    node_renderer::NodeRenderer,
     past_commands::HostResult,
     prompt_piece::MESSAGE_OVERHEAD_TOKENS,
+    truncate::{cut_middle, is_worth_cutting},
+    window::WindowCandidate,
 };
 
 /// Shows results whole up to a quarter of the conversation, counted from the newest. Those of one reply have as much.
@@ -62,16 +63,13 @@ impl WindowCandidate {
         let mut left = room;
         let text = |result: &HostResult| {
             let tokens = view.estimate_tokens(&result.text);
-            let shown = tokens.min(longest).max(1);
+            let is_cut = is_worth_cutting(tokens, longest);
+            let shown = if is_cut { longest } else { tokens }.max(1);
             if shown > left {
                 return result.stub.clone();
             }
             left -= shown;
-            if tokens <= longest {
-                result.text.clone()
-            } else {
-                cut_middle(view, (&result.text, tokens), longest, &result.stub)
-            }
+            if is_cut { shorten_result(result, longest, view) } else { result.text.clone() }
         };
         let mut texts: Vec<String> = results.iter().rev().map(text).collect();
         texts.reverse();
@@ -81,6 +79,30 @@ impl WindowCandidate {
         self.tokens = self.tokens.saturating_sub(before) + tokens;
         tokens
     }
+}
+
+/// Shortens a result to about `longest` tokens: without the frames of backtraces in the standard library, and without its
+/// middle if it is still too long.
+fn shorten_result(result: &HostResult, longest: u32, view: &NodeRenderer) -> String {
+    let text = without_library_frames(&result.text);
+    let tokens = view.estimate_tokens(&text);
+    if is_worth_cutting(tokens, longest) {
+        return cut_middle(view, (&text, tokens), longest, &result.stub);
+    }
+    format!("{text}\n[frames in /rustc are not shown here · {}]", result.stub.trim_matches(['[', ']']))
+}
+
+/// Removes the frames of Rust backtraces in the standard library: a line with the function, and one with the place.
+fn without_library_frames(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("at /rustc/") {
+            lines.pop();
+        } else {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
 }
 
 /// Returns the tokens of a node's results with those of their message.

@@ -3,15 +3,15 @@
 //! `→ memory` prints the same without the content of pins, because the prompt has it already.
 
 use crate::{
-    exec::{RecentActions, escape, pinned, recent_actions},
+    exec::{RecentActions, escape, pinned, recent_actions, stashed_line},
     id::{AgentId, NodeId, TreeId},
     ops::OpsError,
     store::{Snapshot, StoreError},
     tokens::TokenizerFamily,
-    types::{PinTarget, section},
+    types::{PinTarget, section, truncate_bytes},
 };
 
-use super::{Inclusion, InclusionReason, PinReport, node::escape_headers, node_selection::floor_char_boundary};
+use super::{Inclusion, InclusionReason, PinReport, node_renderer::escape_headers};
 
 /// Minimum tokens of a truncated pin; a smaller one is omitted.
 const MIN_PIN_TOKENS: u32 = 24;
@@ -52,7 +52,7 @@ pub(super) fn read(
     if !memory.pins.is_empty() {
         lines.push("Pinned:".to_owned());
     }
-    for pin in memory.pins {
+    for pin in &memory.pins {
         let name = pinned(snapshot, &pin.target).map_err(into_store_error)?;
         let words = PinContent::read(snapshot, &pin.target)?;
         let (text, inclusion) = words.fit(left, tokenizer);
@@ -64,12 +64,11 @@ pub(super) fn read(
             line.push_str("\n    ");
             line.push_str(&text.replace('\n', "\n    "));
         }
-        pins.push(PinReport { target: pin.target, name, tokens: tokenizer.tokens(&line), inclusion });
+        pins.push(PinReport { target: pin.target.clone(), name, tokens: tokenizer.tokens(&line), inclusion });
         lines.push(line);
     }
     let actions = if is_worker { RecentActions::default() } else { recent_actions(snapshot, agent, tree)? };
-    let labels: Vec<String> = memory.stashes.iter().map(|stash| escape::quoted(&stash.label)).collect();
-    let stashed = (!labels.is_empty()).then(|| format!("Stashed (not in context): {}", labels.join(", ")));
+    let stashed = stashed_line(&memory);
     Ok(MemoryBlock { pinned: lines, actions, stashed, pins })
 }
 
@@ -95,7 +94,7 @@ impl PinContent {
         Ok(match target {
             PinTarget::Node(id) => {
                 let Some(node) = snapshot.node(*id)? else { return Ok(Self::missing()) };
-                let pruned = node.state.pruned_by.is_some().then_some(InclusionReason::Pruned);
+                let pruned = node.state.hidden_by.is_some().then_some(InclusionReason::Pruned);
                 let excluded = node.state.excluded.then_some(InclusionReason::Excluded);
                 let purged = node.purged_at.is_some().then_some(InclusionReason::Purged);
                 let command = format!("→ view {} full", node.local);
@@ -141,10 +140,10 @@ impl PinContent {
             return (format!("[about {all} tokens · {}]", self.command), Inclusion::Omitted(InclusionReason::Budget));
         }
         let mut share = text.len() as u64 * u64::from(tokens) / u64::from(all);
-        let mut start = &text[..floor_char_boundary(text, usize::try_from(share).unwrap_or(usize::MAX))];
+        let mut start = truncate_bytes(text, usize::try_from(share).unwrap_or(usize::MAX));
         while tokenizer.tokens(start) > tokens {
             share -= (share / 16).max(1);
-            start = &text[..floor_char_boundary(text, usize::try_from(share).unwrap_or(usize::MAX))];
+            start = truncate_bytes(text, usize::try_from(share).unwrap_or(usize::MAX));
         }
         let rest = all.saturating_sub(tokenizer.tokens(start));
         (

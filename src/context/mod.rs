@@ -20,7 +20,7 @@
 //! **`stable` needs no record of earlier prompts.** The beginning of a stable prompt depends only on immutable facts: a
 //! node's header has its author and creation time and no counts. Later changes appear in the ambient block. A full
 //! window starts at a node that follows from the depths and lengths of the nodes and moves by up to a quarter at once
-//! (half, if it is small); see `node_selection.rs`. Two processes, or one process after a restart, therefore build the same prefix. The cost: a node
+//! (half, if it is small); see `window.rs`. Two processes, or one process after a restart, therefore build the same prefix. The cost: a node
 //! that was imported with notes is shown without their count, which only the ambient block mentions.
 //!
 //! **Own commands** are shown as written within their turn, and as one line afterwards; see `past_commands.rs`. Results of
@@ -28,19 +28,19 @@
 
 mod ambient;
 mod assemble;
-mod budget;
 mod command_rounds;
 mod error;
 mod host_results;
 mod memory;
-mod node;
-mod node_selection;
+mod node_renderer;
 mod options;
 mod past_commands;
 mod path;
 mod prompt_piece;
-mod rendered;
+mod rendered_nodes;
 mod report;
+mod truncate;
+mod window;
 
 pub use assemble::{AssembledPrompt, ContextRequest, assemble};
 pub use command_rounds::{CommandResult, CommandRound};

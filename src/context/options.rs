@@ -1,4 +1,4 @@
-//! Options of a prompt: the window, and how it is rendered.
+//! Options of a prompt: its window, the tokens of it that the prompt may use, and how it is rendered.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,8 @@ pub struct ContextOptions {
 
 /// Default window in tokens, which most current models have.
 pub const DEFAULT_WINDOW_TOKENS: u32 = 128_000;
+/// Maximum tokens reserved for the reply by default.
+const DEFAULT_RESERVE_TOKENS: u32 = 8_192;
 
 impl Default for ContextOptions {
     fn default() -> Self {
@@ -79,5 +81,25 @@ impl ContextOptions {
     pub fn calibrated_for(self, reference: &str, snapshot: &dyn Snapshot) -> Result<Self, StoreError> {
         let correction = snapshot.correction(reference)?.unwrap_or(self.calibration);
         Ok(Self { tokenizer: TokenizerFamily::of(reference), calibration: correction, ..self })
+    }
+
+    /// Returns these options with a window of at most `model_window` tokens.
+    #[must_use]
+    pub fn limit_window(self, model_window: Option<usize>) -> Self {
+        let limit = model_window.and_then(|window| u32::try_from(window).ok()).unwrap_or(u32::MAX);
+        Self { window: self.window.min(limit), ..self }
+    }
+
+    /// Returns the prompt's token budget by the estimate. It is corrected so that the model's count stays within
+    /// [`ContextOptions::budget`].
+    #[must_use]
+    pub fn prompt_tokens(&self) -> u32 {
+        self.calibration.usable_budget(self.budget())
+    }
+
+    /// Returns the prompt's token budget by the model's count.
+    #[must_use]
+    pub fn budget(&self) -> u32 {
+        self.window.saturating_sub(self.reserve.unwrap_or_else(|| DEFAULT_RESERVE_TOKENS.min(self.window / 8)))
     }
 }

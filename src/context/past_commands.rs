@@ -1,18 +1,21 @@
-//! Commands of an agent's own replies, as later prompts show them.
+//! Commands of an agent's own replies and imported calls, as later prompts show them.
 //!
 //! Within its turn a reply is shown as it was written. Afterwards its command lines are replaced by one line on what was
 //! done. Results of host tools stay, and older ones are reduced to the command that shows them again. Own thoughts stay.
+//! Imported calls of tools have such a line too, for every agent, because their results are not on the path.
 
 use crate::{
     arrow::{Event, ends_turn, scan},
+    exec::counts::count,
+    recall::{calls_with_ids, cut_at, end_of, is_failure},
     store::{ChildFilter, Result, Snapshot},
     tools::Tool,
     types::{AuthorType, EdgeKind, Node, first_words, first_words_of_command, one_line},
 };
 
 use super::{
-    command_rounds::without_long_texts,
-    node::{NodeRenderer, escape_headers},
+    command_rounds::{replace_texts, size, without_long_texts},
+    node_renderer::{NodeRenderer, escape_headers},
 };
 
 /// Maximum characters of a command, and of all commands of a reply.
@@ -20,6 +23,12 @@ const MAX_COMMAND_CHARS: usize = 200;
 const MAX_COMMANDS_CHARS: usize = 600;
 /// Minimum characters of a command among many.
 const MIN_COMMAND_CHARS: usize = 24;
+/// Bytes of the size of a text.
+const MAX_SIZE_BYTES: usize = 20;
+/// Maximum characters of the arguments of an imported call.
+const MAX_IMPORTED_CALL_CHARS: usize = 80;
+/// Maximum bytes of a result that the line quotes instead of its size.
+const MAX_QUOTED_RESULT_BYTES: usize = 48;
 /// Maximum characters of a thought.
 const MAX_THOUGHT_CHARS: usize = 800;
 
@@ -39,6 +48,8 @@ pub(super) struct HostResult {
     pub(super) text: String,
     /// Line that names the command which shows the result again.
     pub(super) stub: String,
+    /// File that the command read, and the turn.
+    pub(super) read: Option<(String, u64)>,
 }
 
 /// Returns the part of a reply that was executed and answered. What the model wrote after its commands is not part of it.
@@ -56,25 +67,33 @@ pub(super) fn answered_part(node: &Node) -> &str {
     raw.trim_end()
 }
 
-/// Reads what the agent did with a reply; `None` if the reply is not its own or holds no commands and thoughts.
+/// Reads what was done with a reply; `None` if there is nothing to show. Of other agents' replies, only imported calls are
+/// shown.
 pub(super) fn read(snapshot: &dyn Snapshot, view: &NodeRenderer, node: &Node) -> Result<Option<PastCommands>> {
     let acts = node.raw.is_some() || node.tool.calls.is_some();
-    if !view.aware || node.author != view.agent || node.author_type != AuthorType::Model || !acts {
+    if !view.aware || node.author_type != AuthorType::Model || !acts {
         return Ok(None);
     }
     let of_kind = |kind| snapshot.children(node.id, &ChildFilter { kind: Some(kind), pruned: false, limit: 64 });
-    let results = of_kind(EdgeKind::Tool)?;
+    let (mut reports, mut results): (Vec<Node>, Vec<Node>) =
+        of_kind(EdgeKind::Tool)?.into_iter().partition(is_late_report);
     let mut acts = PastCommands::default();
-    for thought in of_kind(EdgeKind::Thought)?.iter().filter(|thought| thought.author == view.agent) {
-        let words = first_words(&one_line(&thought.content), MAX_THOUGHT_CHARS);
-        push_line(&mut acts.text, &format!("[thought: {words}]"));
+    if node.author == view.agent {
+        for thought in of_kind(EdgeKind::Thought)?.iter().filter(|thought| thought.author == view.agent) {
+            let words = first_words(&one_line(&thought.content), MAX_THOUGHT_CHARS);
+            push_line(&mut acts.text, &format!("[thought: {words}]"));
+        }
+    } else {
+        results.retain(|result| command(result).is_none());
+        reports.clear();
     }
-    let (reports, results): (Vec<Node>, Vec<Node>) = results.into_iter().partition(is_late_report);
     if !results.is_empty() {
         push_line(&mut acts.text, &did_line(node, &results));
     }
-    let shown = results.iter().filter(|result| is_host_tool(result)).chain(&reports);
-    acts.results = shown.map(host_result).collect();
+    if node.author == view.agent {
+        let shown = results.iter().filter(|result| is_host_tool(result)).chain(&reports);
+        acts.results = shown.map(host_result).collect();
+    }
     Ok((!acts.text.is_empty()).then_some(acts))
 }
 
@@ -96,17 +115,15 @@ fn is_late_report(result: &Node) -> bool {
     result.tool.name.as_deref() == Some(Tool::Delegate.name()) && command(result).is_none()
 }
 
-/// Formats the line on the commands of a reply: `[did: view a7x2kq ✓ · respond "No." ✓ b3k9ze · write doc:"plot" ✗
-/// NOT_FOUND]`. Each command has a share of the line. The nodes that it made or found follow it.
+/// Formats the line on the commands of a reply: `[did: view a7x2kq ✓ saw 12 lines · respond "No." ✓ b3k9ze · write
+/// doc:"plot" ✗ NOT_FOUND]`. Each command has a share of the line. The nodes that it made follow it, or what the agent saw.
 fn did_line(node: &Node, results: &[Node]) -> String {
     let lines = node.raw.as_deref().map(written_lines).filter(|lines| lines.len() == results.len());
     let share = (MAX_COMMANDS_CHARS / results.len().max(1)).clamp(MIN_COMMAND_CHARS, MAX_COMMAND_CHARS);
     let said = results.iter().enumerate().map(|(at, result)| {
         let line = lines.as_ref().and_then(|lines| lines.get(at).cloned());
-        let line = line.or_else(|| command(result)).or_else(|| result.tool.name.clone()).unwrap_or_default();
-        // On one line, a text of several lines would differ from what was written.
-        let line = if line.contains('\n') { without_long_texts(&line) } else { line };
-        let line = first_words_of_command(line.trim_start_matches(['→', ' ']), share);
+        let Some(line) = line.or_else(|| command(result)) else { return imported_call(node, result, share) };
+        let line = shorten_command(line.trim_start_matches(['→', ' ']), share, is_host_tool(result));
         let delegates = result.tool.name.as_deref() == Some(Tool::Delegate.name());
         match result.content.strip_prefix("✗ ") {
             // The report of a task that was stopped or that failed; an error has a code.
@@ -118,10 +135,57 @@ fn did_line(node: &Node, results: &[Node]) -> String {
             None if delegates => {
                 format!("{line} ✓ → view {} full", result.local)
             }
-            None => format!("{line} ✓{}", named_nodes(result)),
+            None => format!("{line} ✓{}", outcome(result)),
         }
     });
     format!("[did: {}]", said.collect::<Vec<_>>().join(" · "))
+}
+
+/// Formats an imported call of a reply with the mark of its result: `read(path="src/auth.py") ✓`.
+fn imported_call(node: &Node, result: &Node, share: usize) -> String {
+    let calls = calls_with_ids(node, share.min(MAX_IMPORTED_CALL_CHARS));
+    let call = calls.into_iter().find(|(id, _)| id.is_some() && *id == result.tool.call_id).map(|(_, call)| call);
+    let call = call.or_else(|| result.tool.name.as_deref().map(one_line)).unwrap_or_else(|| "a tool".to_owned());
+    format!("{call} {}", if is_failure(result) { '✗' } else { '✓' })
+}
+
+/// Shortens a command to about `most` bytes. Of a text that does not fit, the beginning and the end stay, with its size.
+/// Texts for tools of the host program are replaced by their size, because results show what became of them.
+fn shorten_command(command: &str, most: usize, is_host_tool: bool) -> String {
+    if is_host_tool || !command.contains('\n') && command.len() <= most {
+        // On one line, a text of several lines would differ from what was written.
+        let line = if command.contains('\n') { without_long_texts(command) } else { command.to_owned() };
+        return first_words_of_command(&line, most);
+    }
+    let (command, block) = match command.split_once("<<<\n") {
+        Some((command, block)) => (command, Some(block.trim_end().trim_end_matches(">>>").trim_end())),
+        None => (command, None),
+    };
+    // A name is no text.
+    let (mut texts, mut quoted) = (usize::from(block.is_some()), 0);
+    replace_texts(command, &mut |text| {
+        if text.len() > MIN_COMMAND_CHARS {
+            (texts, quoted) = (texts + 1, quoted + text.len());
+        }
+        None
+    });
+    let room = most.saturating_sub(command.len() - quoted + texts * MAX_SIZE_BYTES) / texts.max(1);
+    let room = room.max(MIN_COMMAND_CHARS);
+    let line = replace_texts(command, &mut |text| (text.contains('\n') || text.len() > room).then(|| ends(text, room)));
+    let block = block.map(|text| format!(" {}", ends(text, room))).unwrap_or_default();
+    format!("{}{block}", first_words_of_command(&line, most * 2))
+}
+
+/// Formats the beginning and the end of a text, with its size: `"She waits … by the window." (250 characters)`.
+fn ends(text: &str, most: usize) -> String {
+    let trimmed = text.trim();
+    if trimmed.len() <= most && !trimmed.contains('\n') {
+        return format!("\"{trimmed}\"");
+    }
+    let first = trimmed.lines().next().unwrap_or_default();
+    let last = trimmed.lines().next_back().unwrap_or_default();
+    let begin = cut_at(first, most / 3 * 2).trim_end_matches(['\\', ' ']);
+    format!("\"{begin} … {}\" ({})", end_of(last, most / 3).trim_start(), size(text))
 }
 
 /// Returns the command lines of a reply as they were written.
@@ -137,17 +201,29 @@ fn written_lines(raw: &str) -> Vec<String> {
     lines
 }
 
-/// Names the nodes that a command made or found, after a space; empty for a command that does neither.
-fn named_nodes(result: &Node) -> String {
+/// Names what a command made or what the agent saw, after a space; empty for a change without a node and for tools of the
+/// host program. Only the result of such a tool is still shown.
+fn outcome(result: &Node) -> String {
+    let is_look = !result.content.starts_with('✓') && !is_host_tool(result);
+    let saw = if is_look { " saw" } else { "" };
     let metadata = metadata(result);
     match metadata.as_ref().and_then(|metadata| metadata["nodes"].as_array()) {
-        None => String::new(),
         Some(nodes) if nodes.is_empty() => " nothing".to_owned(),
         Some(nodes) => {
             let ids: Vec<String> = nodes.iter().filter_map(|node| node.as_str()).map(one_line).collect();
-            format!(" {}", ids.join(", "))
+            format!("{saw} {}", ids.join(", "))
         }
+        None if is_look => match (result.content.trim_end().lines().count(), proposal_cut(&result.content)) {
+            (1, text) if text.len() <= MAX_QUOTED_RESULT_BYTES => format!("{saw} \"{}\"", one_line(text)),
+            (lines, _) => format!("{saw} {}", count(lines as u64, "line")),
+        },
+        None => String::new(),
     }
+}
+
+/// Returns a result without the command that it proposes at its end.
+fn proposal_cut(text: &str) -> &str {
+    text.split_once(" (→ ").map_or(text, |(text, _)| text)
 }
 
 /// Returns the canonical command of a result.
@@ -162,11 +238,13 @@ fn metadata(result: &Node) -> Option<serde_json::Value> {
 fn host_result(result: &Node) -> HostResult {
     let line = command(result).unwrap_or_default();
     let name = result.tool.name.as_deref().unwrap_or("tool");
+    let path = metadata(result).and_then(|metadata| Some(metadata["arguments"]["path"].as_str()?.to_owned()));
+    let read = path.filter(|_| name.contains("read") && result.content.starts_with('✓')).zip(result.turn);
     // On one line, a text of several lines would differ from what was written, down to its spaces.
     let line = without_long_texts(&line);
     let short = first_words_of_command(line.trim_start_matches(['→', ' ']), MAX_COMMAND_CHARS);
     let short = if short.is_empty() { one_line(name) } else { short };
-    let lines = crate::exec::counts::count(result.content.lines().count() as u64, "line");
+    let lines = count(result.content.lines().count() as u64, "line");
     let again = match result.turn {
         Some(turn) => format!("→ recall turns:{turn}-{turn}"),
         None => format!("→ view {} full", result.local),
@@ -175,5 +253,5 @@ fn host_result(result: &Node) -> HostResult {
     let mark = if result.content.starts_with(['✓', '✗']) { '✓'.len_utf8() } else { 0 };
     let (mark, rest) = result.content.split_at(mark);
     let text = format!("→ {short}\n{mark}{}", escape_headers(rest));
-    HostResult { text, stub: format!("[{short} · {lines} · {again}]") }
+    HostResult { text, stub: format!("[{short} · {lines} · {again}]"), read }
 }

@@ -31,7 +31,7 @@ pub struct OrchestratorConfig {
     /// Agent that verifies results without a check command.
     pub judge: AgentModel,
     /// Model for one more attempt after the worker's model failed.
-    pub fallback_model: Option<Arc<dyn Model>>,
+    pub fallback: Option<Arc<dyn Model>>,
     /// Resolver for the models of agents that workers invoke with `continue`.
     pub models: Arc<dyn ModelResolver>,
     /// Asks the user to approve plans.
@@ -80,7 +80,7 @@ impl OrchestratorConfig {
             planner,
             worker,
             judge,
-            fallback_model: None,
+            fallback: None,
             models,
             approval,
             worker_tools: Arc::new(NoTools),
@@ -99,7 +99,7 @@ impl OrchestratorConfig {
     /// Returns the model that verifies work of `worker`. It differs from the worker's model if any configured model
     /// does.
     pub(super) fn judge_for(&self, worker: &dyn Model) -> Arc<dyn Model> {
-        let others = [Some(&self.judge.model), self.fallback_model.as_ref(), Some(&self.worker.model)];
+        let others = [Some(&self.judge.model), self.fallback.as_ref(), Some(&self.worker.model)];
         let other = others.into_iter().flatten().find(|model| model.reference() != worker.reference());
         Arc::clone(other.unwrap_or(&self.judge.model))
     }

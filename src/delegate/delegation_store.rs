@@ -65,7 +65,7 @@ pub fn create(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result
     let session =
         actor.session().ok_or_else(|| OpsError::Invalid("the delegating agent needs a session".to_owned()))?;
     let loom = actor.loom();
-    let mut own = loom.session(session)?;
+    let own = loom.session(session)?;
     let register = loom.snapshot()?.session_state(session).map_err(OpsError::from)?;
     let said = |noted: Vec<StateEntry>| noted.into_iter().map(|noted| noted.text).collect();
     let (decisions, constraints) = (said(register.key_decisions), said(register.constraints));
@@ -84,19 +84,7 @@ pub fn create(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result
     };
     let head = actor.draft(Parent::Node(below), draft);
     let (node, plans) = (head.id, loom.session_id());
-    let planning = NewSession {
-        id: plans,
-        workspace: std::mem::take(&mut own.workspace),
-        agent: actor.agent(),
-        tree: own.tree,
-        position: None,
-        started_at: loom.now(),
-        expires_at: None,
-        metadata: std::collections::BTreeMap::new(),
-        model: None,
-        item: own.item.take(),
-        delegated_by: Some(session),
-    };
+    let planning = NewSession::of_delegated_work(plans, actor.agent(), &own, loom.now());
     let stand = SessionPatch { position: Some(node), ..SessionPatch::default() };
     let begun = vec![
         Mutation::CreateSession(planning),

@@ -4,31 +4,28 @@
 use std::{collections::HashMap, sync::Arc};
 
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 use super::{
     DelegationEffect, DelegationEvent, DelegationReport, DelegationState, DelegationUpdate, Orchestrator,
-    OrchestratorConfig, Plan, RunContext, TaskStatus, delegation_store,
+    OrchestratorConfig, Plan, RunContext, delegation_store,
     lock::DelegationLock,
     prompts,
     verification::{self, VerificationOutcome},
 };
 use crate::{
     id::{NodeId, SessionId},
-    ops::{Actor, Loom, NodeDraft, OpsError},
-    provider::Model,
-    session::{BoxFuture, GenerateRequest, HostTools, Progress, ToolAccess, generate},
+    ops::{Actor, Loom, OpsError},
+    session::BoxFuture,
     store::{Mutation, StoreError},
     tools::{ErrorCode, HostTool, ToolError},
-    types::{AuthorType, NewSession, Node, Op, Parent, SessionPatch},
+    types::{Node, Op},
 };
 
+mod attempt;
 mod failures;
 mod planning;
 mod report;
 mod spawn_verification;
-
-use spawn_verification::PANICKED;
 
 /// Orchestrator that plans, runs workers and verifies results in this process.
 pub struct LocalOrchestrator(Arc<OrchestratorConfig>);
@@ -241,7 +238,7 @@ impl DelegationDriver {
     /// Performs an effect. Returns true if no subtask is left to run.
     async fn perform(&mut self, effect: DelegationEffect) -> Result<bool, ToolError> {
         match effect {
-            DelegationEffect::Work { task, stronger } => self.start_attempt(task, stronger).await?,
+            DelegationEffect::Work { task, fallback } => self.start_attempt(task, fallback).await?,
             DelegationEffect::CheckFirst { task } => self.check_first(task),
             DelegationEffect::Verify { task, node } => self.verify(task, node),
             DelegationEffect::Skip { task, because } => {
@@ -256,128 +253,6 @@ impl DelegationDriver {
     fn title(&self, task: usize) -> String {
         let subtasks = self.delegation_state.as_ref().map_or(&[][..], |delegation| delegation.plan().subtasks());
         subtasks.get(task).map(|subtask| subtask.title.clone()).unwrap_or_default()
-    }
-
-    fn model(&self, stronger: bool) -> Arc<dyn Model> {
-        let model = self.config.fallback_model.as_ref().filter(|_| stronger).unwrap_or(&self.config.worker.model);
-        Arc::clone(model)
-    }
-
-    /// Starts an attempt: saves the instructions and spawns the worker.
-    async fn start_attempt(&mut self, task: usize, stronger: bool) -> Result<(), ToolError> {
-        let Some(delegation) = &self.delegation_state else { return Ok(()) };
-        let (state, plan) = (delegation.tasks()[task].clone(), delegation.plan());
-        let subtask = plan.subtasks()[task].clone();
-        let mut mutations = Vec::new();
-        let (session, parent, asked) = match state.session {
-            Some(session) => {
-                let at = self.loom.session(session)?.position.or(state.brief).unwrap_or(self.head.id);
-                // A killed process may still hold a lease at the worker's position.
-                let worker = &self.config.worker.agent;
-                let held = self.loom.actor(worker).in_session(session);
-                held.release(at, worker.id()).await.map_err(OpsError::from)?;
-                (session, at, self.retry_message(&state, stronger)?)
-            }
-            None => {
-                let session = self.loom.session_id();
-                mutations.push(Mutation::CreateSession(self.worker_session(session)?));
-                let mut results = Vec::new();
-                for need in plan.needs(task) {
-                    if let TaskStatus::Verified(node) = delegation.tasks()[*need].status {
-                        results.push((&plan.subtasks()[*need], self.loom.node(node)?));
-                    }
-                }
-                let others = self.shared.get(&task).map_or(&[][..], Vec::as_slice);
-                (session, self.head.id, prompts::instructions(&self.goal, plan, task, &results, others))
-            }
-        };
-        let draft = NodeDraft { author_type: Some(AuthorType::Tool), keep_position: true, ..NodeDraft::text(asked) };
-        let node = self.actor.draft(Parent::Node(parent), draft);
-        let brief = node.id;
-        let stand = SessionPatch { position: Some(brief), ..SessionPatch::default() };
-        mutations.extend([Mutation::Append(Box::new(node)), Mutation::UpdateSession { session, patch: stand }]);
-        let started = DelegationEvent::Started { task, session, brief, stronger };
-        // A started attempt has no further effects.
-        self.commit_event(started, mutations).await?;
-        let model = self.model(stronger);
-        (self.run_context.on_update)(DelegationUpdate::Started {
-            task,
-            title: subtask.title.clone(),
-            attempt: state.attempts + 1,
-            branch: self.loom.node(brief)?.local,
-            model: model.reference().to_owned(),
-        });
-        let turn = self.worker_turn((task, &subtask), (brief, state.brief.unwrap_or(brief)), model)?;
-        let actor = self.loom.actor(&self.config.worker.agent).in_session(session);
-        let work = run_worker(actor, turn, task, Arc::clone(&self.run_context.on_update));
-        self.spawn(work, DelegationEvent::WorkFailed { task, why: PANICKED.to_owned() });
-        Ok(())
-    }
-
-    /// Returns a new session for a worker.
-    fn worker_session(&self, id: SessionId) -> Result<NewSession, ToolError> {
-        let own = self.loom.session(self.session)?;
-        Ok(NewSession {
-            id,
-            workspace: own.workspace,
-            agent: self.config.worker.agent.id(),
-            tree: own.tree,
-            position: None,
-            started_at: self.loom.now(),
-            expires_at: None,
-            metadata: std::collections::BTreeMap::new(),
-            model: None,
-            item: own.item,
-            delegated_by: Some(self.session),
-        })
-    }
-
-    /// Returns the message for another attempt, with the reason of the last failure.
-    fn retry_message(&self, state: &super::SubtaskState, stronger: bool) -> Result<String, ToolError> {
-        Ok(match (state.verdict, &state.last_error) {
-            (Some(verdict), _) => {
-                let why = verification::verdict_reason(&self.loom.node(verdict)?);
-                prompts::retry(&why, stronger && !state.use_fallback)
-            }
-            (None, trouble) => prompts::resume(trouble.as_deref().unwrap_or("it was interrupted")),
-        })
-    }
-
-    /// Builds the worker's turn. `from` is the node with the instructions; `context_start` is the first node of the subtask's
-    /// branch.
-    fn worker_turn(
-        &self,
-        (task, subtask): (usize, &super::Subtask),
-        (from, context_start): (NodeId, NodeId),
-        model: Arc<dyn Model>,
-    ) -> Result<GenerateRequest, ToolError> {
-        let config = &self.config;
-        let who = self.worker_name(task);
-        let tools_of_subtask =
-            config.worker_tools.tools(&who).into_iter().filter(|(tool, _)| subtask.tools.contains(&tool.name));
-        let tools =
-            tools_of_subtask.into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler));
-        let commands = ToolAccess {
-            rounds: config.rounds,
-            native: config.native,
-            max_inline_tokens: config.max_inline_tokens,
-            withheld: self.run_context.withheld,
-            tools: Arc::new(tools.map_err(|error| ToolError::new(ErrorCode::NotConfigured, error.to_string()))?),
-            ..ToolAccess::new(Arc::clone(&config.models))
-        };
-        Ok(GenerateRequest {
-            context_start: Some(context_start),
-            context: config.context,
-            cancel: self.run_context.cancel.child_token(),
-            partials_dir: config.partials_dir.clone(),
-            prices: config.prices.clone(),
-            ..GenerateRequest::turn(from, config.worker.agent.clone(), model, commands)
-        })
-    }
-
-    /// Returns the worker's name as other agents see it.
-    fn worker_name(&self, task: usize) -> String {
-        format!("{}, subtask {} of [{}]", self.config.worker.agent.name(), task + 1, self.head.local)
     }
 }
 
@@ -394,32 +269,4 @@ fn take_lock(
         .find(|agent| agent.id() == run_context.actor.agent())
         .map_or("another agent", |agent| agent.name());
     DelegationLock::take(folder, head, who)
-}
-
-/// Runs one attempt as a whole turn; `None` if it was cancelled.
-async fn run_worker(actor: Actor, turn: GenerateRequest, task: usize, on_update: super::UpdateSink) -> TaskOutcome {
-    let cancel: CancellationToken = turn.cancel.clone();
-    let mut failed = None;
-    let done = generate(&actor, turn, |progress| match progress {
-        Progress::Failed { error, .. } => failed = Some(error.to_string()),
-        Progress::Ran { line, reply, .. } => on_update(DelegationUpdate::Ran { task, line, ok: reply.is_ok() }),
-        _ => {}
-    })
-    .await;
-    if cancel.is_cancelled() {
-        return None;
-    }
-    let work_failed =
-        |why: String| Some(VerificationOutcome { event: DelegationEvent::WorkFailed { task, why: why.clone() }, why });
-    match (done, failed) {
-        (Err(error), _) => work_failed(error.to_string()),
-        (Ok(_), Some(why)) => work_failed(why),
-        (Ok(nodes), None) => match nodes.iter().rev().find(|node| !node.content.trim().is_empty()) {
-            Some(result) => Some(VerificationOutcome {
-                event: DelegationEvent::Finished { task, node: result.id },
-                why: String::new(),
-            }),
-            None => work_failed("it ended without a report of its work".to_owned()),
-        },
-    }
 }

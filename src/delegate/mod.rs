@@ -9,11 +9,10 @@
 //! planner splits the goal into subtasks, `plan.rs` validates the plan, and the user approves it. Each subtask runs in its
 //! own session as a turn ([`crate::session::generate()`]). A command or a model that did not do the work verifies the
 //! result. A failed subtask is tried again with the verdict, and then by a fallback model. Subtasks that depend on a failed
-//! one are skipped. The order of all this is decided by a pure state machine (`state.rs`).
+//! one are skipped. A pure state machine (`state.rs`) decides on order, retries and the fallback model.
 //!
-//! Not supported: a worker that delegates.
+//! Workers do not delegate further: `driver/attempt.rs` starts their turns without an orchestrator.
 
-mod attempts;
 mod config;
 mod delegation_store;
 mod driver;
@@ -30,15 +29,14 @@ use futures_util::future::BoxFuture;
 use tokio::sync::OnceCell;
 
 #[doc(hidden)] // for the program
-pub use attempts::DelegationLimits;
 pub use config::{AgentModel, CheckResult, OrchestratorConfig, WorkerTools};
 pub use delegation_store::{DelegationSummary, create, events, list, summary};
 pub use driver::LocalOrchestrator;
 pub use lock::lock_holder;
 pub use plan::{Plan, PlanError, PlanRules, Subtask};
-pub use state::DelegationEvent;
 #[doc(hidden)] // for the program
 pub use state::{DelegationEffect, DelegationState, SubtaskState, TaskStatus};
+pub use state::{DelegationEvent, DelegationLimits};
 #[doc(hidden)] // for the program
 pub use verdict::{Verdict, read as read_verdict};
 

@@ -147,9 +147,12 @@ pub(super) fn instructions(
 }
 
 /// Returns the message that asks a worker to mend what a check or judge found.
-pub(super) fn retry(why: &str, stronger: bool) -> String {
-    let who =
-        if stronger { "Another model tried this before you, and that attempt failed" } else { "That attempt failed" };
+pub(super) fn retry(why: &str, is_new_model: bool) -> String {
+    let who = if is_new_model {
+        "Another model tried this before you, and that attempt failed"
+    } else {
+        "That attempt failed"
+    };
     format!(
         "{who}:\n\n{}\n\nCorrect it, and end with what you did and found.",
         truncate_middle(why.trim(), MAX_RESULT_CHARS)

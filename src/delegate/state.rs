@@ -1,13 +1,37 @@
 //! Delegation as a pure state machine: events in, effects out. It uses no model, store or clock. A driver performs each
 //! [`DelegationEffect`] and reports each [`DelegationEvent`].
 //!
+//! It also decides on retries: a failed subtask is tried again up to [`DelegationLimits::attempts`], and then once by the
+//! fallback model.
+//!
 //! The store keeps only the events. They hold ids; the texts are nodes. After a crash a new state machine replays the
 //! events in order. [`DelegationEvent::Resumed`] then restarts unfinished subtasks; verified ones stay verified.
 
 use serde::{Deserialize, Serialize};
 
-use super::{DelegationLimits, Plan};
+use super::Plan;
 use crate::id::{NodeId, SessionId};
+
+/// Limits of concurrency and attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DelegationLimits {
+    /// Maximum number of subtasks in work or verification at once; at least 1.
+    pub parallel: usize,
+    /// Attempts of a subtask by the worker's model; at least 1.
+    pub attempts: u32,
+    /// True if a fallback model makes one more attempt.
+    pub fallback: bool,
+    /// True if the checks of the plan can run.
+    pub checks: bool,
+}
+
+impl DelegationLimits {
+    /// True if the fallback model makes the attempt after so many failures.
+    fn uses_fallback(self, failures: u32) -> bool {
+        self.fallback && failures >= self.attempts
+    }
+}
 
 /// Event of a delegation, stored as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +68,8 @@ pub enum DelegationEvent {
         /// Node with the worker's instructions.
         brief: NodeId,
         /// True if the fallback model works on it.
-        stronger: bool,
+        #[serde(rename = "stronger")]
+        fallback: bool,
     },
     /// The worker reported a result.
     Finished {
@@ -101,7 +126,7 @@ pub enum DelegationEffect {
         /// Index of the subtask in the plan.
         task: usize,
         /// True if the fallback model makes the attempt.
-        stronger: bool,
+        fallback: bool,
     },
     /// Verify a result. Answered by [`DelegationEvent::Verified`] or [`DelegationEvent::VerifyFailed`].
     Verify {
@@ -167,7 +192,7 @@ pub struct SubtaskState {
     /// Error of the last attempt, if there is no verdict.
     pub last_error: Option<String>,
     /// True if the fallback model made the last attempt.
-    pub use_fallback: bool,
+    pub fallback: bool,
     /// Outcome of the check before the work; `None` if it did not run.
     pub checked_before: Option<bool>,
 }
@@ -184,8 +209,8 @@ enum DelegationPhase {
 #[derive(Debug, Clone)]
 pub struct DelegationState {
     plan: Plan,
-    pub(super) limits: DelegationLimits,
-    pub(super) tasks: Vec<SubtaskState>,
+    limits: DelegationLimits,
+    tasks: Vec<SubtaskState>,
     phase: DelegationPhase,
 }
 
@@ -256,14 +281,14 @@ impl DelegationState {
                 if let Some(state) = self.tasks.get_mut(*task) {
                     state.checked_before = Some(*passed);
                     if state.status == TaskStatus::Working {
-                        effects.push(DelegationEffect::Work { task: *task, stronger: false });
+                        effects.push(DelegationEffect::Work { task: *task, fallback: false });
                     }
                 }
             }
-            DelegationEvent::Started { task, session, brief, stronger } => {
+            DelegationEvent::Started { task, session, brief, fallback } => {
                 if let Some(task) = self.tasks.get_mut(*task) {
                     task.status = TaskStatus::Working;
-                    (task.session, task.use_fallback) = (Some(*session), *stronger);
+                    (task.session, task.fallback) = (Some(*session), *fallback);
                     task.brief.get_or_insert(*brief);
                     task.attempts += 1;
                 }
@@ -295,6 +320,15 @@ impl DelegationState {
             effects.extend(self.ready_effects());
         }
         effects
+    }
+
+    /// Records a failed attempt. The subtask waits for another attempt unless the limit is reached.
+    fn failed(&mut self, task: usize, verdict: Option<NodeId>, why: Option<&String>) {
+        let most = self.limits.attempts + u32::from(self.limits.fallback);
+        let Some(state) = self.tasks.get_mut(task) else { return };
+        (state.verdict, state.last_error) = (verdict, why.cloned());
+        state.failures += 1;
+        state.status = if state.failures < most { TaskStatus::Waiting } else { TaskStatus::Failed(why.cloned()) };
     }
 
     /// Restarts unfinished subtasks. Results without a verdict are verified again.
@@ -337,14 +371,14 @@ impl DelegationState {
                 && self.plan.after(task).iter().all(|before| self.tasks[*before].status.has_ended())
                 && needs.iter().all(|need| matches!(self.tasks[*need].status, TaskStatus::Verified(_)))
             {
-                let stronger = self.limits.uses_stronger(self.tasks[task].failures);
+                let fallback = self.limits.uses_fallback(self.tasks[task].failures);
                 let state = &mut self.tasks[task];
                 state.status = TaskStatus::Working;
                 let has_check = self.limits.checks && self.plan.subtasks()[task].check.is_some();
                 effects.push(if has_check && state.attempts == 0 && state.checked_before.is_none() {
                     DelegationEffect::CheckFirst { task }
                 } else {
-                    DelegationEffect::Work { task, stronger }
+                    DelegationEffect::Work { task, fallback }
                 });
                 active += 1;
             }

@@ -1,4 +1,5 @@
-//! Commands that change the tree as the front ends do, with the executor's rules for references.
+//! An agent's commands that change the tree: their checks, and references resolved at the agent's position. The change
+//! itself is [`commit`], which the front ends share.
 
 use super::{AnswerResult, Executor, NodeResolver, Position, commit, escape::quoted, node_format::id};
 use crate::{

@@ -10,7 +10,7 @@ use crate::{
     id::DocumentId,
     ops::{DocumentEdit, OpsError},
     tools::{ErrorCode, ToolError},
-    types::{Document, section, sections},
+    types::{Document, SectionError, section, sections},
 };
 
 /// Other documents that the answer to a new one names, the most similar first.
@@ -65,7 +65,8 @@ impl Executor<'_> {
 
     pub(super) fn write(&self, name: &str, place: &WritePlace, text: &str) -> AnswerResult {
         super::change_commands::not_empty(text, "a document")?;
-        let known = self.loom.snapshot()?.documents()?.into_iter().any(|document| document.name == name);
+        let known =
+            self.loom.snapshot()?.documents()?.into_iter().any(|document| !document.removed && document.name == name);
         if !known {
             return self.create_document(name, place, text);
         }
@@ -77,7 +78,13 @@ impl Executor<'_> {
             WritePlace::Line(line) => DocumentEdit::BeforeLine(*line as usize, text),
             WritePlace::Section(section) => DocumentEdit::Replace { section: section.clone(), body: text },
         };
-        let receipt = self.actor().write_document(document.id, &edit)?;
+        let receipt = self.actor().write_document(document.id, &edit).map_err(|error| match error {
+            OpsError::Section(SectionError::NotFound { name, known }) => {
+                let message = format!("no section {}, and no text with these words", quoted(&name));
+                ToolError::new(ErrorCode::NotFound, message).hint(format!("the sections are: {known}"))
+            }
+            error => error.into(),
+        })?;
         let document = self.loom.document(name)?;
         let named = format!("doc:{}", quoted(&document.name));
         if receipt.group == 0 {

@@ -13,17 +13,13 @@ use crate::{
 impl From<OpsError> for ToolError {
     fn from(error: OpsError) -> Self {
         match error {
-            OpsError::NotFound { what: "node", text, nearest } => {
+            OpsError::NotFound { what: "node", text, similar, .. } => {
                 let failure = Self::new(ErrorCode::NotFound, format!("no node {} in this tree", bracketed(&text)));
-                if nearest.is_empty() { failure } else { failure.hint(format!("nearest ids: {}", nearest.join(", "))) }
+                if similar.is_empty() { failure } else { failure.hint(format!("nearest ids: {}", similar.join(", "))) }
             }
-            OpsError::NotFound { what, text, nearest } => {
-                let failure = Self::new(ErrorCode::NotFound, format!("no {what} {}", quoted(&text)));
-                if nearest.is_empty() {
-                    return failure;
-                }
-                let named: Vec<String> = nearest.iter().take(10).map(|name| quoted(name)).collect();
-                failure.hint(format!("there are: {}", named.join(", ")))
+            OpsError::NotFound { what, ref text, .. } => {
+                let failure = Self::new(ErrorCode::NotFound, format!("no {what} {}", quoted(text)));
+                error.hint_of(quoted).into_iter().fold(failure, Self::hint)
             }
             OpsError::Ambiguous { text, candidates } => {
                 let named: Vec<String> = candidates

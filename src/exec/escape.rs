@@ -14,6 +14,9 @@ use crate::{
 /// Characters of a line's start in which an arrow can be.
 const MAX_ARROW_OFFSET_CHARS: usize = 160;
 
+/// Words behind an id with which a sentence begins. A header has the author's type there.
+const VERBS: &[&str] = &["is", "was", "has", "had", "can", "and", "says", "holds"];
+
 /// Returns `text` with a backslash before each line that looks like a reply, a command, a node's header, the edge of a
 /// block or a note of the engine.
 #[must_use]
@@ -60,8 +63,10 @@ fn is_header(rest: &str) -> bool {
     };
     let id = (2..=26).contains(&inside.len()) && inside.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let note = ["Turn ", "Note:", "about ", "did:", "thought:"].iter().any(|word| inside.starts_with(word));
-    // `[text](url)` and `[text][label]` are links; `[a7x2kq], where …` is prose.
-    note || id && !after.starts_with(['(', '[', ',', ';', '.', '?', '!', '\'', '’'])
+    // `[text](url)` and `[text][label]` are links; `[a7x2kq], where …` and `[a7x2kq] is hidden` are prose.
+    let states =
+        after.strip_prefix(' ').is_some_and(|after| VERBS.contains(&after.split(' ').next().unwrap_or_default()));
+    note || id && !states && !after.starts_with(['(', '[', ',', ';', '.', '?', '!', '\'', '’'])
 }
 
 /// Returns `text` on one line in quotes.
@@ -87,6 +92,7 @@ mod tests {
             "=== Loom Context ===",
             "[a7x2kq] human · 3m ago",
             "[A7X2] system",
+            "[a7x2kq] island · 3m ago",
             "[a7x2kq]*",
             "[b3]",
             "[Turn 12] human:",
@@ -122,6 +128,7 @@ mod tests {
             "[text](http://a.example)",
             "[link][ref]",
             "[a7x2kq], where the log is",
+            "[a7x2kq] is hidden",
             "== two",
             "a === b",
             "[a longer bracket, with words]",

@@ -5,7 +5,10 @@ use serde_json::Value;
 use super::{Answer, ExecRequest, Executor, Position, authorize, escape::escape, help::unknown};
 use crate::{
     arrow::{Command, host_tool_args, parse},
-    tools::{ErrorCode, HostTool, NativeAlias, Tool, ToolError, json_arguments},
+    tools::{
+        ErrorCode, HostTool, NativeAlias, Tool, ToolError,
+        parse_tool_call::{self, GivenArguments},
+    },
     types::{first_words, one_line},
 };
 
@@ -22,18 +25,22 @@ impl Executor<'_> {
     /// Parses a provider's tool call: a name of [`native()`](crate::tools::native()) and its arguments as JSON.
     #[must_use]
     pub fn read_call(&self, name: &str, arguments: &str) -> ExecRequest {
+        self.read_arguments(name, parse_tool_call::object(arguments))
+    }
+
+    /// Converts a tool call like [`Executor::read_call`].
+    pub(crate) fn read_arguments(&self, name: &str, mut given: GivenArguments) -> ExecRequest {
         if let Some(form) = NativeAlias::named(name) {
-            let numbered = if form.tool == Tool::Todo { self.with_todo_number(arguments) } else { None };
-            return json_arguments::form(form, numbered.as_deref().unwrap_or(arguments)).into();
+            if let (Tool::Todo, Ok(given)) = (form.tool, &mut given) {
+                self.replace_todo_id(given);
+            }
+            return parse_tool_call::form(form, given).into();
         }
         if let Some(tool) = Tool::named(name) {
-            return json_arguments::command(tool, arguments).into();
+            return parse_tool_call::command(tool, given).into();
         }
         match self.host_tool(name) {
-            Some(extra) => host_request(
-                extra,
-                json_arguments::object(arguments).and_then(|given| host_tool_args::checked(extra, given)),
-            ),
+            Some(extra) => host_request(extra, given.and_then(|given| host_tool_args::checked(extra, given))),
             None => ExecRequest::Refused(unknown(name, self.host.tools())),
         }
     }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     arrow::{Listing, NodeRef},
     id::{AgentId, NodeId, TreeId},
-    store::{SessionFilter, Snapshot, TreeFilter},
+    store::{ChildFilter, SessionFilter, Snapshot, TreeFilter},
     tools::{ErrorCode, ToolError},
     types::{
         EdgeKind, Link, LinkTarget, MAX_SHOWN_NAME_CHARS, Node, Permission, Tree, first_words, one_line, sections,
@@ -55,11 +55,25 @@ impl Executor<'_> {
             true => (String::new(), "bookmarks"),
             false => (format!("{} → ", id(&node)), node.local.as_str()),
         };
+        let hidden = match what {
+            Listing::Continuations => self.hidden_continuations(&node)?,
+            _ => String::new(),
+        };
         let text = match lines.len() {
-            0 => format!("{of}no {noun}s"),
-            number => format!("{of}{}:\n{}", count(number as u64, noun), lines.join("\n")),
+            0 => format!("{of}no {noun}s{hidden}"),
+            number => format!("{of}{}{hidden}:\n{}", count(number as u64, noun), lines.join("\n")),
         };
         Ok(Answer::about(text, about))
+    }
+
+    /// Formats the number of pruned continuations: ` · 1 hidden (→ list a7x2kq pruned)`; empty without any.
+    fn hidden_continuations(&self, node: &Node) -> Result<String, ToolError> {
+        let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: true, limit: 0 };
+        let all = self.loom.snapshot()?.children(node.id, &filter)?;
+        Ok(match all.iter().filter(|child| child.state.hidden_by.is_some()).count() {
+            0 => String::new(),
+            hidden => format!(" · {hidden} hidden (→ list {} pruned)", mention(node)),
+        })
     }
 
     /// Returns all versions of a node; empty if there is only one.

@@ -1,20 +1,23 @@
 //! The command `list changes`: the newest changes of a tree. The messages of its conversations are one line an author,
 //! since a chat has more of them than of all else.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, hash_map::Entry};
 
 use super::{Answer, AnswerResult, Executor, Position, counts::count, escape::quoted, list::titled};
 use crate::{
     arrow::NodeRef,
     id::{AgentId, LocalId, NodeId, SessionId},
     ops::{describe_entry, tree_history},
+    session_state::{RecordKind, SessionRecord},
     store::Snapshot,
     tools::ToolError,
-    types::{EdgeKind, JournalEntry, Op},
+    types::{EdgeKind, JournalEntry, Op, first_words, one_line},
 };
 
 /// Journal entries that are read.
 const MAX_JOURNAL_ENTRIES: u32 = 400;
+/// Maximum characters of a decision.
+const MAX_DECISION_CHARS: usize = 80;
 
 /// Messages of an author: the place of its line, and the newest and the oldest message.
 struct AuthorMessages {
@@ -44,8 +47,9 @@ impl Executor<'_> {
         let who = |agent: AgentId| if agent == self.agent.id() { "you" } else { names.name(agent) };
         let mut owners: HashMap<SessionId, Option<AgentId>> = HashMap::new();
         let (mut lines, mut messages): (Vec<String>, Vec<AuthorMessages>) = Default::default();
-        let mut bookmarks: HashSet<Option<NodeId>> = HashSet::new();
+        let (mut bookmarks, mut restored): (HashSet<Option<NodeId>>, HashSet<Option<NodeId>>) = Default::default();
         let undone = undone_groups(&entries);
+        let decisions = decisions(&*snapshot, &entries, &undone)?;
         for entry in entries.iter().filter(|entry| only.as_ref().is_none_or(|node| entry.node == Some(node.id))) {
             let line = |words: &str| format!("  {} · {} {words}", entry.at.age(here.now), who(entry.agent));
             if let Some(message) = message(&*snapshot, entry, &mut owners)? {
@@ -59,7 +63,10 @@ impl Executor<'_> {
                     }
                 }
             } else if is_change(entry) && !self.reverts_stash_of_other(&entries, entry) || self.is_own_record(entry) {
-                let words = describe_entry(&*snapshot, entry)?.words(&|local| format!("[{local}]"), &quoted);
+                let words = match decisions.get(&entry.seq) {
+                    Some(words) => words.clone(),
+                    None => describe_entry(&*snapshot, entry)?.words(&|local| format!("[{local}]"), &quoted),
+                };
                 // The node has the label of its newest bookmark.
                 let is_newest = entry.change == "set_bookmark" && bookmarks.insert(entry.node);
                 let node = entry.node.filter(|_| is_newest && entry.op == Op::Bookmark);
@@ -67,7 +74,14 @@ impl Executor<'_> {
                 let label = node.and_then(|node| node.state.bookmark).filter(|label| !label.is_empty());
                 let label = label.map(|label| format!(" {}", quoted(&label))).unwrap_or_default();
                 let is_undone = entry.target.is_none() && undone.contains(&entry.group);
-                let mark = if is_undone { " (undone)" } else { "" };
+                if entry.op == Op::Restore && !is_undone {
+                    restored.insert(entry.node);
+                }
+                let mark = match entry.op {
+                    _ if is_undone => " (undone)",
+                    Op::Prune if restored.remove(&entry.node) => " (restored)",
+                    _ => "",
+                };
                 lines.push(line(&format!("{words}{label}{mark}")));
             }
         }
@@ -110,6 +124,34 @@ fn undone_groups(entries: &[JournalEntry]) -> HashSet<u64> {
         }
     }
     reverted
+}
+
+/// Returns the descriptions of decisions by the sequence number of their entries. A session's records have no entry number;
+/// the newest belongs to the newest entry that is not undone. `entries`: the newest first.
+fn decisions(
+    snapshot: &dyn Snapshot,
+    entries: &[JournalEntry],
+    undone: &HashSet<u64>,
+) -> Result<HashMap<u64, String>, ToolError> {
+    let mut records: HashMap<SessionId, Vec<SessionRecord>> = HashMap::new();
+    let mut described = HashMap::new();
+    let is_record = |entry: &&JournalEntry| entry.change == "record" && !undone.contains(&entry.group);
+    for entry in entries.iter().filter(is_record) {
+        let Some(session) = entry.session else { continue };
+        let left = match records.entry(session) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(snapshot.records(session)?),
+        };
+        let Some(record) = left.pop() else { continue };
+        let verb = match record.kind {
+            RecordKind::Decision => "decided",
+            RecordKind::Constraint => "decided constraint",
+            RecordKind::Forget => "retracted",
+        };
+        let text = quoted(&first_words(&one_line(&record.content), MAX_DECISION_CHARS));
+        described.insert(entry.seq, format!("{verb} {text}"));
+    }
+    Ok(described)
 }
 
 /// Returns the message that an entry appended to a conversation: one that its agent sent to another's session, or a reply of

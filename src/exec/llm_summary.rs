@@ -16,7 +16,10 @@ use crate::{
     store::{ChangeKind, JournalFilter, Snapshot},
     tokens::estimated_tokens,
     tools::{SummaryRequest, ToolError},
-    types::{Document, EdgeKind, Node, SummarySubject, Tree, first_sentence, first_words, one_line, sentences},
+    types::{
+        Document, EdgeKind, Node, SummarySubject, Tree, ceil_char_boundary, first_sentence, first_words, one_line,
+        sentences, truncate_bytes,
+    },
 };
 
 /// The maximum words of a sentence.
@@ -166,10 +169,8 @@ fn cut_to_prompt(text: &str) -> String {
         return text.to_owned();
     }
     let most = usize::try_from(text.len() as u64 * u64::from(MAX_MATERIAL_TOKENS) / u64::from(tokens)).unwrap_or(0);
-    let boundary = |at: &usize| text.is_char_boundary(*at);
-    let begin = (0..=most / 3 * 2).rev().find(boundary).unwrap_or(0);
-    let end = (text.len() - most / 3..=text.len()).find(boundary).unwrap_or(text.len());
-    format!("{}\n[…]\n{}", &text[..begin], &text[end..])
+    let end = ceil_char_boundary(text, text.len() - most / 3);
+    format!("{}\n[…]\n{}", truncate_bytes(text, most / 3 * 2), &text[end..])
 }
 
 /// Cleans up a response to one line within its length: small models add introductions and quotes.
@@ -195,7 +196,7 @@ fn collect_material(snapshot: &dyn Snapshot, tree: &Tree) -> Result<String, Tool
     let mut take = |found: Vec<Node>| {
         let open = |node: &Node| {
             let spoken = matches!(node.kind, EdgeKind::Continuation | EdgeKind::Version);
-            spoken && node.purged_at.is_none() && node.state.pruned_by.is_none() && !node.state.excluded
+            spoken && node.purged_at.is_none() && node.state.hidden_by.is_none() && !node.state.excluded
         };
         nodes.extend(found.into_iter().filter(open).map(|node| (node.seq, node)));
     };
@@ -217,7 +218,7 @@ fn last(snapshot: &dyn Snapshot, tree: &Tree) -> Result<Option<NodeId>, ToolErro
     for entry in snapshot.journal(filter)? {
         if let Some(node) = entry.node.filter(|_| entry.change == ChangeKind::Append.as_str()) {
             let node = snapshot.node(node)?;
-            let spoken = |node: &Node| node.kind == EdgeKind::Continuation && node.state.pruned_by.is_none();
+            let spoken = |node: &Node| node.kind == EdgeKind::Continuation && node.state.hidden_by.is_none();
             if let Some(node) = node.filter(spoken) {
                 return Ok(Some(node.id));
             }

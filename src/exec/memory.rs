@@ -21,9 +21,10 @@ use crate::{
 
 /// Results of one label that are stored at once.
 const MAX_SAME_LABELS: usize = 16;
-/// Answers to an agent whose prompt has the block.
-const IN_PROMPT: &str = "✓ your pins and stashes are in this prompt, as they are now: `=== Operational Memory ===`";
-const NOTHING_KEPT: &str = "✓ nothing is pinned or stashed; what you did is in this prompt";
+/// Answer within a turn to an agent that keeps nothing. Its prompt has only its newest actions.
+const NOTHING_KEPT: &str = "✓ nothing is pinned or stashed; → list changes shows what you did";
+/// Maximum characters of a stash in a list.
+const STASH_CHARS: usize = 60;
 /// Minimum and maximum tokens of a summary. Within them it has a tenth of its source.
 const SUMMARY_TOKENS: (u32, u32) = (40, 300);
 
@@ -34,26 +35,29 @@ const SUMMARY_TOKENS: (u32, u32) = (40, 300);
 pub fn block(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<String, ToolError> {
     let snapshot = loom.snapshot()?;
     let memory = snapshot.memory(agent, tree)?;
-    let mut lines = vec!["=== Operational Memory ===".to_owned()];
-    if !memory.pins.is_empty() {
-        lines.push("Pinned:".to_owned());
-        for pin in &memory.pins {
-            lines.push(format!("  {}", pinned(&*snapshot, &pin.target)?));
-        }
-    }
     let done = recent_actions(&*snapshot, agent, tree)?.phrases(&|_| false);
-    if !done.is_empty() {
-        lines.push(format!("Recent actions:\n  {}", done.join(" · ")));
-    }
-    if !memory.stashes.is_empty() {
-        let labels: Vec<String> = memory.stashes.iter().map(|stash| quoted(&stash.label)).collect();
-        lines.push(format!("Stashed (not in context): {}", labels.join(", ")));
-    }
-    if lines.len() == 1 {
+    let actions = (!done.is_empty()).then(|| format!("Recent actions:\n  {}", done.join(" · ")));
+    let mut lines = pinned_lines(&*snapshot, &memory)?;
+    lines.extend(actions);
+    lines.extend(stashed_line(&memory));
+    if lines.is_empty() {
         lines.push("(empty)".to_owned());
     }
-    lines.push("===".to_owned());
-    Ok(lines.join("\n"))
+    Ok(format!("=== Operational Memory ===\n{}\n===", lines.join("\n")))
+}
+
+fn pinned_lines(snapshot: &dyn Snapshot, memory: &Memory) -> Result<Vec<String>, OpsError> {
+    let mut lines: Vec<String> = memory.pins.first().map(|_| "Pinned:".to_owned()).into_iter().collect();
+    for pin in &memory.pins {
+        lines.push(format!("  {}", pinned(snapshot, &pin.target)?));
+    }
+    Ok(lines)
+}
+
+/// Names the stashes on one line; `None` without any.
+pub(crate) fn stashed_line(memory: &Memory) -> Option<String> {
+    let labels: Vec<String> = memory.stashes.iter().map(|stash| quoted(&stash.label)).collect();
+    (!labels.is_empty()).then(|| format!("Stashed (not in context): {}", labels.join(", ")))
 }
 
 /// Formats a pin on one line: `[a7x2kq] "…"`, `doc:"notes" §motivation (247 words)`.
@@ -64,7 +68,7 @@ pub fn pinned(snapshot: &dyn Snapshot, target: &PinTarget) -> Result<String, Ops
     Ok(match target {
         PinTarget::Node(id) => {
             let node = snapshot.node(*id)?.ok_or_else(|| OpsError::missing("node", id))?;
-            let pruned = if node.state.pruned_by.is_some() { " (pruned)" } else { "" };
+            let pruned = if node.state.hidden_by.is_some() { " (pruned)" } else { "" };
             format!("{} {}{pruned}", node_format::id(&node), gist(&node))
         }
         PinTarget::Document { id, section: heading } => {
@@ -175,10 +179,10 @@ impl Executor<'_> {
             }
             return Ok(Answer::Page { text: paging::render_page(&all, part, label), label: quoted(label) });
         }
-        let nearest: Vec<String> = self.load_memory(here)?.stashes.into_iter().map(|stash| stash.label).collect();
+        let labels: Vec<String> = self.load_memory(here)?.stashes.into_iter().map(|stash| stash.label).collect();
         // An agent without any stash means a search by these words.
-        let search = nearest.is_empty().then(|| format!("→ recall search {}", quoted(&first_words(label, 80))));
-        let failure = ToolError::from(OpsError::NotFound { what: "stash", text: label.to_owned(), nearest });
+        let search = labels.is_empty().then(|| format!("→ recall search {}", quoted(&first_words(label, 80))));
+        let failure = ToolError::from(OpsError::unknown("stash", label, labels));
         Err(search.into_iter().fold(failure, ToolError::hint))
     }
 
@@ -268,11 +272,12 @@ impl Executor<'_> {
         self.flush_trace();
         let (agent, tree) = (self.agent.id(), here.tree.id);
         Ok(match view {
-            // Within a turn, the prompt has the block.
+            // Within a turn, the prompt has the actions.
             None if self.recalled.is_some() => {
                 let memory = self.load_memory(here)?;
-                let is_empty = memory.pins.is_empty() && memory.stashes.is_empty();
-                if is_empty { NOTHING_KEPT.to_owned().into() } else { IN_PROMPT.to_owned().into() }
+                let mut lines = pinned_lines(&*self.loom.snapshot()?, &memory)?;
+                lines.extend((!memory.stashes.is_empty()).then(|| self.stashed(here)).transpose()?);
+                if lines.is_empty() { NOTHING_KEPT.to_owned().into() } else { lines.join("\n").into() }
             }
             None => block(&self.loom, agent, tree)?.into(),
             Some(MemoryView::Trace) => {
@@ -290,16 +295,28 @@ impl Executor<'_> {
         if stashes.is_empty() {
             return Ok("Stashed: nothing".to_owned());
         }
-        let lines = stashes.iter().map(|stash| {
+        let snapshot = self.loom.snapshot()?;
+        let mut lines = Vec::new();
+        for stash in &stashes {
             let kind = match stash.kind {
                 StashKind::Words | StashKind::Result => "words",
                 StashKind::Node => "a node's words",
                 StashKind::Summary => "a summary",
             };
-            let age = stash.at.age(here.now);
-            format!("  {} · {kind} · {} · {age}", quoted(&stash.label), count(stash.tokens, "token"))
-        });
-        Ok(format!("Stashed (→ recall \"label\" shows one):\n{}", lines.collect::<Vec<_>>().join("\n")))
+            let text = match snapshot.stashed(self.agent.id(), here.tree.id, &stash.label, false)? {
+                Some(StashContent::Node(node)) => {
+                    let node = self.loom.node(node)?;
+                    format!("{} {}", id(&node), quoted(&first_words(&one_line(&content(&node)), STASH_CHARS)))
+                }
+                Some(StashContent::Words(text) | StashContent::Summary(text) | StashContent::Result(text)) => {
+                    quoted(&first_words(&one_line(&text), STASH_CHARS))
+                }
+                None => String::new(),
+            };
+            let (age, tokens) = (stash.at.age(here.now), count(stash.tokens, "token"));
+            lines.push(format!("  {} · {kind} · {tokens} · {age} · {text}", quoted(&stash.label)));
+        }
+        Ok(format!("Stashed (→ recall \"label\" shows one):\n{}", lines.join("\n")))
     }
 
     fn load_memory(&self, here: &Position) -> Result<Memory, ToolError> {

@@ -16,13 +16,13 @@ mod authorize;
 pub(crate) mod authorship;
 mod batch;
 mod change_commands;
-mod commit_command;
+mod command_reply;
+mod commit_tree_change;
 #[cfg(feature = "serve")]
 pub(crate) mod completion;
 mod continue_command;
 pub mod counts;
-mod decide;
-mod delegations;
+mod delegate_command;
 mod diff;
 mod documents;
 mod error;
@@ -30,7 +30,7 @@ pub mod escape;
 mod executor;
 mod extractive_summary;
 mod help;
-mod host;
+mod host_interface;
 mod host_tool;
 mod list;
 mod list_changes;
@@ -42,9 +42,10 @@ pub mod node_format;
 pub(crate) mod outline;
 mod paging;
 mod recall;
-mod reply;
 mod request;
-mod respond;
+mod resolve_node;
+mod respond_command;
+mod think_and_decide;
 mod todo;
 mod trace;
 mod tree;
@@ -58,19 +59,20 @@ pub use answer::{Answer, TreeChange};
 #[doc(hidden)] // for prompts
 pub use author_names::AuthorNames;
 pub use authorize::ExecRights;
+pub use command_reply::{CommandReply, Outcome};
 #[doc(hidden)] // for the program
-pub use commit_command::{NodeResolver, commit};
+pub use commit_tree_change::{NodeResolver, commit};
 pub use executor::Executor;
 use executor::Position;
-pub use host::{ContinueRequest, DelegateRequest, Delegated, Host, NoHost};
+pub use host_interface::{ContinueRequest, DelegateRequest, Delegated, Host, NoHost};
 pub(crate) use host_tool::read_line;
 #[doc(hidden)] // for prompts
 pub use list_changes::is_change;
 #[doc(hidden)] // for the program
+pub(crate) use memory::stashed_line;
 pub use memory::{block as memory_block, pinned};
 #[doc(hidden)] // for the program
 pub use recall::session_summary;
-pub use reply::{CommandReply, Outcome};
 pub use request::{ExecRequest, read};
 #[doc(hidden)] // for the program
 pub use todo::{named as todo_name, progress as todo_progress};

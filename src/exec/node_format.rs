@@ -87,7 +87,7 @@ pub(crate) fn marks(node: &Node) -> String {
         counted(state.links, "link"),
         counted(state.versions, "other version"),
         marked(state.excluded, "excluded"),
-        marked(state.pruned_by.is_some(), "pruned"),
+        marked(state.hidden_by.is_some(), "pruned"),
     ];
     said.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

@@ -4,7 +4,10 @@
 //! page of any tool's result. Pages are cut from the stored text, so a repeated request returns the same page.
 
 use super::{Executor, Position, counts::count};
-use crate::{tokens::estimated_tokens, types::StashContent};
+use crate::{
+    tokens::estimated_tokens,
+    types::{StashContent, floor_char_boundary, truncate_bytes},
+};
 
 /// The maximum bytes of a stored result.
 const MAX_STORED_BYTES: usize = 256 * 1024;
@@ -16,11 +19,7 @@ const MIN_BLOCKS_PERCENT: u32 = 60;
 
 /// Cuts a result to the bytes that are stored, at a character boundary.
 pub(super) fn truncate_stored(text: &str) -> &str {
-    let mut end = text.len().min(MAX_STORED_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    truncate_bytes(text, MAX_STORED_BYTES)
 }
 
 /// Splits a label into the result's label and the page number: `view a7x2kq part 2` is page 2 of `view a7x2kq`.
@@ -76,10 +75,7 @@ pub(super) fn split_pages(text: &str, most: u32) -> Vec<&str> {
             // About as many bytes a token as the whole line has.
             let step = (line.len() / tokens as usize).max(1) * most as usize;
             while end - start > step + step / 4 {
-                let mut cut = start + step;
-                while !text.is_char_boundary(cut) {
-                    cut -= 1;
-                }
+                let cut = floor_char_boundary(text, start + step);
                 parts.push(&text[start..cut]);
                 start = cut;
             }

@@ -305,19 +305,17 @@ impl Executor<'_> {
 
 /// Formats the reply for no results, with hints that avoid repeated searches.
 fn no_results(text: &str, is_exact: bool, found: &SearchResults, within: &RecallRange) -> String {
-    // A stem as the question has it: `databas` of `databases`.
-    let said = |stem: &String| {
-        let mut words = text.split(|c: char| !c.is_alphanumeric());
-        words.find(|word| word.to_lowercase().starts_with(stem.as_str())).unwrap_or(stem).to_owned()
-    };
-    let looked = match found.words.as_slice() {
+    let stems: Vec<&str> = found.words.iter().map(String::as_str).collect();
+    let looked = match recall::written_words(text, &stems).as_slice() {
         _ if is_exact => "literally".to_owned(),
         [] => "as it stands, since it has no word that tells".to_owned(),
-        words => format!("by the words {}", words.iter().take(12).map(said).collect::<Vec<_>>().join(", ")),
+        words => format!("by the words {}", words[..words.len().min(12)].join(", ")),
     };
     let mut ways = vec!["other words for it, a name or an id that stood there".to_owned()];
-    if !within.said.is_empty() {
-        ways.insert(0, format!("the same without{}", within.said));
+    // An order excludes nothing.
+    let excluding = format!("{}{}", within.narrowed, if is_exact { " exact" } else { "" });
+    if !excluding.is_empty() {
+        ways.insert(0, format!("the same without{excluding}"));
     }
     let (text, said) = (quoted(&first_words(text, 80)), &within.said);
     format!("nothing for {text} in {}{said} (searched {looked})\n  try: {}", within.place, ways.join(", "))
@@ -384,7 +382,8 @@ fn steps_after(snapshot: &dyn Snapshot, here: &Position, message: &Node, most: u
     let after = here.position.depth.saturating_sub(message.depth).min(MAX_STEPS);
     let path = snapshot.path_back(here.position.id, &here.session.versions, after)?;
     let is_last = |node: &&Node| node.author_type == AuthorType::Human || node.session == Some(here.session.id);
-    let steps: Vec<Node> = path.iter().take_while(|node| !is_last(node)).cloned().collect();
+    let steps = path.iter().take_while(|node| !is_last(node)).filter(|node| !recall::is_empty(node));
+    let steps: Vec<Node> = steps.cloned().collect();
     let is_next = path.first().is_some_and(|first| first.parent == Some(message.id));
     let (Some(last), true) = (steps.last(), is_next && message.author_type == AuthorType::Human) else {
         return Ok(String::new());

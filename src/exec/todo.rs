@@ -3,7 +3,6 @@
 use super::{AnswerResult, Executor, counts::count, escape::quoted};
 use crate::{
     arrow::Command,
-    id::TodoId,
     tools::{ErrorCode, ToolError},
     types::{Timestamp, Todo, TodoCounts, TodoDraft, TodoStatus, first_words},
 };
@@ -87,14 +86,14 @@ impl Executor<'_> {
         Ok(plans.join("\n").into())
     }
 
-    /// Replaces the id of an item by its number in the arguments of a call. `None`: there is no id.
-    pub(super) fn with_todo_number(&self, arguments: &str) -> Option<String> {
-        let mut given: serde_json::Value = serde_json::from_str(arguments).ok()?;
-        let field = ["todoId", "todo"].into_iter().find(|name| given[*name].is_string())?;
-        let id: TodoId = given[field].as_str()?.trim().parse().ok()?;
-        let plan = self.loom.todos(self.scope).ok()?;
-        given[field] = plan.iter().find(|todo| todo.id == id)?.number.into();
-        Some(given.to_string())
+    /// Replaces the id of an item by its number in the arguments of a call, if there is one.
+    pub(super) fn replace_todo_id(&self, given: &mut serde_json::Map<String, serde_json::Value>) {
+        let field = |name: &&str| given.get(*name)?.as_str().map(|id| ((*name).to_owned(), id.trim().parse()));
+        let Some((field, Ok(id))) = ["todoId", "todo"].iter().find_map(field) else { return };
+        let plan = self.loom.todos(self.scope).unwrap_or_default();
+        if let Some(todo) = plan.iter().find(|todo| todo.id == id) {
+            given.insert(field, todo.number.into());
+        }
     }
 
     fn add_todos(&mut self, items: &[TodoDraft], with_ids: bool) -> AnswerResult {

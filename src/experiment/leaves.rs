@@ -50,7 +50,7 @@ impl Leaves {
     }
 
     fn add(&mut self, snapshot: &dyn Snapshot, node: &Node) -> Result<(), ExperimentError> {
-        if node.state.pruned_by.is_some() || node.purged_at.is_some() {
+        if node.state.hidden_by.is_some() || node.purged_at.is_some() {
             return Ok(());
         }
         if node.kind == EdgeKind::Continuation && node.state.continuations == 0 {

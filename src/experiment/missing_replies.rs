@@ -81,5 +81,5 @@ impl SampleRequest {
 }
 
 fn is_visible(node: &Node) -> bool {
-    node.state.pruned_by.is_none() && node.purged_at.is_none()
+    node.state.hidden_by.is_none() && node.purged_at.is_none()
 }

@@ -11,9 +11,7 @@ use super::{
     sample_request::{digest, prompt_bound},
 };
 use crate::{
-    provider::{
-        Finish, Message, Model, Prices, Prompt, ProviderError, Request, Role, Sampling, StreamError, StreamEvent, Usage,
-    },
+    provider::{Finish, Message, Model, Prices, Prompt, ProviderError, Request, Role, Sampling, Usage},
     session::{BoxFuture, GenerationMetadata},
     tokens::estimated_tokens,
     types::{AuthorType, EdgeKind, Mode, Node, first_words, one_line},
@@ -94,13 +92,8 @@ impl ModelJudge {
     async fn ask(&self, messages: &[Message]) -> Result<(String, Finish), ProviderError> {
         let mut reply = self.model.stream(Request::new(Prompt::Chat(messages.to_vec())).sampling(sampling()));
         let mut text = String::new();
-        while let Some(event) = reply.next().await {
-            match event? {
-                StreamEvent::Text(piece) => text.push_str(&piece),
-                StreamEvent::Done(finish) => return Ok((text, finish)),
-            }
-        }
-        Err(ProviderError::Broken { cause: StreamError::ClosedEarly })
+        let finish = reply.read_to_string(&mut text).await?;
+        Ok((text, finish))
     }
 
     fn read(&self, text: &str) -> Option<(f64, Option<String>)> {

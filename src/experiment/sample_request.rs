@@ -14,7 +14,7 @@ use crate::{
     session::context_of,
     store::Mutation,
     tokens::estimated_tokens,
-    types::{Agent, Json, NewTree, Node, Op, Parent, Tree, setters},
+    types::{Agent, Json, Node, Op, Parent, Tree, setters},
 };
 
 /// Maximum replies of one sample; a typing error should not ask for millions.
@@ -254,15 +254,8 @@ pub fn prompt_root(actor: &Actor, draft: TreeDraft, name: &str) -> Result<(Tree,
         return Ok((loom.tree(root.tree)?, root, false));
     }
     let id = loom.tree_id();
-    let tree = NewTree {
-        id,
-        title: draft.title,
-        description: draft.description,
-        mode: draft.mode,
-        system_context: draft.system_context,
-        created_at: loom.now(),
-    };
-    let mut root = actor.draft(Parent::Root(id), draft.root);
+    let (tree, root) = draft.into_parts(id, loom.now());
+    let mut root = actor.draft(Parent::Root(id), root);
     root.source = Some(source);
     let root_id = root.id;
     actor.commit(Op::CreateTree, vec![Mutation::CreateTree(tree), Mutation::Append(Box::new(root))])?;

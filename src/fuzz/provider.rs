@@ -6,7 +6,7 @@ use futures_util::stream;
 use tokio::{runtime::Runtime, time::Instant};
 
 use crate::provider::{
-    ANTHROPIC_VERSION, Endpoint, Finish, Generation, Protocol, ProviderError, Secret, StreamEvent,
+    ANTHROPIC_VERSION, Endpoint, Finish, Generation, Protocol, ProviderError, Secret,
     sse::{SseError, SseEvent, SseParser},
 };
 
@@ -108,13 +108,7 @@ fn replies(http: &Http, bytes: &[u8]) {
             let mut replies = Vec::new();
             for mut generation in generations(http.clone(), bytes.to_vec(), size) {
                 let mut text = String::new();
-                let end = loop {
-                    match generation.next().await.expect("a terminal item") {
-                        Ok(StreamEvent::Text(piece)) => text.push_str(&piece),
-                        Ok(StreamEvent::Done(finish)) => break Ok(finish),
-                        Err(error) => break Err(error),
-                    }
-                };
+                let end = generation.read_to_string(&mut text).await;
                 assert!(generation.next().await.is_none());
                 replies.push((text, end));
             }

@@ -20,7 +20,7 @@ use crate::{
     exec::{Answer, CommandReply, ExecRequest, ExecRights, Executor},
     id::SessionId,
     session::{Orchestrator, SessionHost},
-    tools::{DEFAULT_REPLY_TOKENS, ErrorCode, MAX_BATCH_LINES, ToolError},
+    tools::{DEFAULT_REPLY_TOKENS, ErrorCode, MAX_BATCH_LINES, ToolError, parse_tool_call},
     types::{Node, Permissions, Todo, TodoScope, first_words},
 };
 
@@ -181,7 +181,7 @@ fn requests(executor: &Executor<'_>, tool: &str, mut arguments: JsonObject) -> R
         return Ok(line_requests(executor, lines)?.into_iter().map(in_background).collect());
     }
     let scope = take_text(&mut arguments, "scope")?;
-    let mut request = executor.read_call(tool, &Value::Object(arguments).to_string());
+    let mut request = executor.read_arguments(tool, Ok(parse_tool_call::without_null(arguments)));
     set_scope(&mut request, scope.as_deref())?;
     Ok(vec![in_background(request)])
 }

@@ -10,7 +10,7 @@ use crate::{
     id::NodeId,
     store::TreeFilter,
     tools::{ErrorCode, ToolError, missing_permission},
-    types::{Node, Permission, Permissions, Tree},
+    types::{Node, Permission, Permissions, Tree, truncate_bytes},
 };
 
 /// Trees of a page of the list.
@@ -194,11 +194,7 @@ fn document_text(backend: &McpBackend, name: &str) -> Result<String, ToolError> 
 
 /// Cuts a text at the maximum size, at the end of a character.
 fn cut_end(text: &str) -> &str {
-    let mut end = text.len().min(MAX_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    truncate_bytes(text, MAX_BYTES)
 }
 
 /// Decodes `%20` and the like. Invalid escapes stay as they are.

@@ -22,7 +22,7 @@ use crate::{
 /// owner.prune(reply)?;
 /// assert_eq!(loom.path(edit)?.last().map(|node| node.content.clone()), Some("At the pier.".to_owned()));
 /// owner.undo(Some(tree.id))?; // shows the reply again
-/// assert!(loom.node(reply)?.state.pruned_by.is_none());
+/// assert!(loom.node(reply)?.state.hidden_by.is_none());
 /// # Ok::<(), loomtree::Error>(())
 /// ```
 #[derive(Clone)]

@@ -4,7 +4,7 @@ use super::{Actor, OpsError, Result};
 use crate::{
     id::DocumentId,
     store::{Mutation, Receipt, StoreError},
-    types::{Op, append_text, insert_at_start, insert_before_line, replace_section},
+    types::{Op, SectionError, append_text, insert_at_start, insert_before_line, replace_section},
 };
 
 /// Edit of a document's text.
@@ -17,11 +17,12 @@ pub enum DocumentEdit {
     AtStart(String),
     /// Inserts text before a line, counted from 1.
     BeforeLine(usize, String),
-    /// Replaces the text under a heading. The heading remains.
+    /// Replaces the text under a heading, which remains. If no section has the heading, the document must contain it
+    /// exactly once as a text, which is replaced.
     Replace {
-        /// Heading of the section.
+        /// Heading of the section, or a text of the document.
         section: String,
-        /// New text under the heading.
+        /// New text under the heading, or in place of the text.
         body: String,
     },
     /// Replaces the whole text.
@@ -86,7 +87,7 @@ impl Actor {
                 DocumentEdit::Append(text) => append_text(&newest.content, text),
                 DocumentEdit::AtStart(text) => insert_at_start(&newest.content, text),
                 DocumentEdit::BeforeLine(line, text) => insert_before_line(&newest.content, text, *line),
-                DocumentEdit::Replace { section, body } => replace_section(&newest.content, section, body)?,
+                DocumentEdit::Replace { section, body } => replace_part(&newest.content, section, body)?,
                 DocumentEdit::Whole(text) => text.clone(),
             };
             if content == newest.content {
@@ -117,5 +118,17 @@ impl Actor {
     /// If the document does not exist, or the store fails.
     pub fn remove_document(&self, document: DocumentId) -> Result<Receipt> {
         self.commit(Op::WriteDocument, vec![Mutation::SetDocumentRemoved { document, removed: true }])
+    }
+}
+
+/// Replaces the text under a heading or, if no section has it, the text itself.
+fn replace_part(text: &str, wanted: &str, body: &str) -> Result<String> {
+    match (replace_section(text, wanted, body), text.matches(wanted).count()) {
+        (Err(SectionError::NotFound { .. }), 1) if !wanted.is_empty() => Ok(text.replacen(wanted, body, 1)),
+        (Err(SectionError::NotFound { .. }), count) if count > 1 && !wanted.is_empty() => {
+            let message = format!("{wanted:?} is no heading and stands {count} times in the document: give more of it");
+            Err(OpsError::Invalid(message))
+        }
+        (replaced, _) => Ok(replaced?),
     }
 }

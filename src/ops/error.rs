@@ -5,6 +5,9 @@ use crate::{
     types::{Node, SectionError, Tree},
 };
 
+/// Maximum number of names in a hint.
+const MAX_HINT_NAMES: usize = 10;
+
 /// Error of an operation. The operation changed nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -16,8 +19,10 @@ pub enum OpsError {
         what: &'static str,
         /// Id or name as given.
         text: String,
-        /// Similar local ids, names or titles.
-        nearest: Vec<String>,
+        /// Similar local ids or titles, the most similar first.
+        similar: Vec<String>,
+        /// All ids, names or titles; empty if there are similar ones, or too many to list.
+        known: Vec<String>,
     },
     /// An id prefix matches several nodes.
     #[error("{text:?} names several nodes")]
@@ -57,6 +62,49 @@ pub type Result<T, E = OpsError> = std::result::Result<T, E>;
 
 impl OpsError {
     pub(crate) fn missing(what: &'static str, id: impl ToString) -> Self {
-        Self::NotFound { what, text: id.to_string(), nearest: Vec::new() }
+        Self::NotFound { what, text: id.to_string(), similar: Vec::new(), known: Vec::new() }
+    }
+
+    /// An error that lists the known names.
+    pub(crate) fn unknown(what: &'static str, text: &str, known: Vec<String>) -> Self {
+        Self::NotFound { what, text: text.to_owned(), similar: Vec::new(), known }
+    }
+
+    /// Hint for a caller whose id or name is unknown: similar ones, else the known ones. `None` for other errors.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        self.hint_of(str::to_owned)
+    }
+
+    /// Formats the hint with names as `shown` returns them.
+    pub(crate) fn hint_of(&self, shown: impl Fn(&str) -> String) -> Option<String> {
+        let Self::NotFound { similar, known, .. } = self else { return None };
+        let names = if similar.is_empty() { known } else { similar };
+        let mut listed: Vec<String> = names.iter().take(MAX_HINT_NAMES).map(|name| shown(name)).collect();
+        listed.extend((names.len() > MAX_HINT_NAMES).then(|| "…".to_owned()));
+        let listed = listed.join(", ");
+        match names.is_empty() {
+            true => None,
+            false if similar.is_empty() => Some(format!("there are: {listed}")),
+            false => Some(format!("did you mean {listed}?")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_says_whether_names_are_similar_or_all() {
+        let hint = |similar: &[&str], known: &[&str]| {
+            let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let (similar, known) = (names(similar), names(known));
+            OpsError::NotFound { what: "tree", text: "x".to_owned(), similar, known }.hint()
+        };
+        assert_eq!(hint(&["a7x2kq"], &[]).as_deref(), Some("did you mean a7x2kq?"));
+        assert_eq!(hint(&[], &["Letters", "Notes"]).as_deref(), Some("there are: Letters, Notes"));
+        assert!(hint(&[], &["n"; 11]).is_some_and(|hint| hint.ends_with("n, …")));
+        assert_eq!(hint(&[], &[]), None);
     }
 }

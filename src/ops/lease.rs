@@ -1,4 +1,6 @@
-//! Leases: an agent takes a lease of a position, generates there, and releases it.
+//! Leases: an agent takes a lease of a position, generates there, and releases it. Generations take leases of
+//! `LEASE_DURATION` (60 s, in `session/generation_driver/generation_lease.rs`) and renew them. `store/lease_permission.rs`
+//! decides which changes a lease permits.
 
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
-//! A store with the host's clock and ids, and what it finds by name or id.
+//! A store with the host's clock and ids.
 
 use std::sync::Arc;
 
 use super::{Actor, OpsError, Result};
 use crate::{
     id::{AgentId, DocumentId, IdSource, LinkId, NodeId, SessionId, TreeId},
-    store::{LocalIdLookup, Snapshot, Store, TreeFilter, UndoReach},
-    types::{Agent, Clock, Document, Node, Session, Timestamp, Tree},
+    store::{Snapshot, Store, UndoReach},
+    types::{Agent, Clock, Node, Session, Timestamp, Tree},
 };
 
 /// A store with the host's clock and id source. Cheap to clone.
@@ -86,98 +86,12 @@ impl Loom {
         LinkId::new(self.ids.ulid(self.now()))
     }
 
-    /// Finds an agent by its name or ULID.
-    ///
-    /// # Errors
-    /// [`OpsError::NotFound`] with the known names if there is no such agent.
-    pub fn agent(&self, name: &str) -> Result<Agent> {
-        let agents = self.snapshot()?.agents()?;
-        let known = agents.iter().filter(|a| !a.removed).map(|a| a.name().to_owned()).collect();
-        agents
-            .into_iter()
-            .find(|a| !a.removed && (a.name() == name || a.id().to_string() == name))
-            .ok_or_else(|| OpsError::NotFound { what: "agent", text: name.to_owned(), nearest: known })
-    }
-
-    /// Finds a document by its name.
-    ///
-    /// # Errors
-    /// [`OpsError::NotFound`] with the known names if there is no such document.
-    pub fn document(&self, name: &str) -> Result<Document> {
-        let documents = self.snapshot()?.documents()?;
-        let known = documents.iter().filter(|d| !d.removed).map(|d| d.name.clone()).collect();
-        documents.into_iter().find(|d| !d.removed && d.name == name).ok_or_else(|| OpsError::NotFound {
-            what: "document",
-            text: name.to_owned(),
-            nearest: known,
-        })
-    }
-
     /// Reads a tree by its id.
     ///
     /// # Errors
     /// [`OpsError::NotFound`] if it does not exist.
     pub fn tree(&self, id: TreeId) -> Result<Tree> {
         self.snapshot()?.tree(id)?.ok_or_else(|| OpsError::missing("tree", id))
-    }
-
-    /// Finds a tree by its ULID, the start or end of a ULID or the start of its last six characters (at least 4
-    /// characters), its title, or a part of the title.
-    ///
-    /// # Errors
-    /// [`OpsError::NotFound`], or [`OpsError::AmbiguousTree`] with the candidates.
-    pub fn find_tree(&self, text: &str) -> Result<Tree> {
-        self.find_tree_among(text, |_| true)
-    }
-
-    /// Finds a tree as [`Loom::find_tree`] does, among those that `is_visible` accepts. Errors do not reveal other
-    /// trees.
-    ///
-    /// # Errors
-    /// The errors of [`Loom::find_tree`].
-    pub fn find_tree_among(&self, text: &str, is_visible: impl Fn(&Tree) -> bool) -> Result<Tree> {
-        let mut trees = self.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
-        trees.retain(is_visible);
-        let lower = text.trim().to_lowercase();
-        let by_id = |t: &Tree| {
-            let id = t.id.to_string().to_lowercase();
-            // Lists show the last six characters, of which a prefix is enough.
-            let starts = id.starts_with(&lower) || id[20..].starts_with(&lower);
-            id == lower || lower.len() >= 4 && (starts || id.ends_with(&lower))
-        };
-        let by_title = |t: &Tree| t.title.to_lowercase() == lower;
-        let by_part = |t: &Tree| !lower.is_empty() && t.title.to_lowercase().contains(&lower);
-        for fits in [&by_id as &dyn Fn(&Tree) -> bool, &by_title, &by_part] {
-            let mut found: Vec<Tree> = trees.iter().filter(|t| fits(t)).cloned().collect();
-            match found.len() {
-                0 => {}
-                1 => return found.pop().ok_or_else(|| OpsError::missing("tree", text)),
-                _ => {
-                    return Err(OpsError::AmbiguousTree { text: text.to_owned(), candidates: found });
-                }
-            }
-        }
-        Err(OpsError::NotFound {
-            what: "tree",
-            text: text.to_owned(),
-            nearest: trees.into_iter().take(3).map(|t| t.title).collect(),
-        })
-    }
-
-    /// Finds a node of a tree by its local id, a prefix of it, or its ULID.
-    ///
-    /// # Errors
-    /// [`OpsError::NotFound`] with the nearest local ids, or [`OpsError::Ambiguous`] with the candidates.
-    pub fn find_node(&self, tree: TreeId, text: &str) -> Result<Node> {
-        match self.snapshot()?.resolve(tree, text)? {
-            LocalIdLookup::One(node) => Ok(*node),
-            LocalIdLookup::Many(candidates) => Err(OpsError::Ambiguous { text: text.to_owned(), candidates }),
-            LocalIdLookup::None(nearest) => Err(OpsError::NotFound {
-                what: "node",
-                text: text.to_owned(),
-                nearest: nearest.into_iter().map(String::from).collect(),
-            }),
-        }
     }
 
     /// Reads a node by its id.

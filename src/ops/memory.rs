@@ -55,8 +55,8 @@ impl Actor {
     pub fn unstash(&self, tree: TreeId, label: &str) -> Result<Receipt> {
         let stashes = self.loom.snapshot()?.memory(self.agent, tree)?.stashes;
         if stashes.iter().all(|stash| stash.label != label) {
-            let nearest = stashes.into_iter().map(|stash| stash.label).collect();
-            return Err(OpsError::NotFound { what: "stash", text: label.to_owned(), nearest });
+            let labels = stashes.into_iter().map(|stash| stash.label).collect();
+            return Err(OpsError::unknown("stash", label, labels));
         }
         self.commit(Op::Unstash, vec![Mutation::Unstash { tree, label: label.to_owned() }])
     }

@@ -17,7 +17,7 @@ const MAX_FOLLOWED_NODES: u32 = 32;
 /// # Errors
 /// If the node is pruned.
 pub fn require_visible(node: &Node) -> Result<()> {
-    match node.state.pruned_by {
+    match node.state.hidden_by {
         None => Ok(()),
         Some(_) => Err(OpsError::Invalid(format!("[{}] is pruned; restore it first", node.local))),
     }

@@ -23,7 +23,7 @@ impl Actor {
     pub fn restore(&self, node: NodeId) -> Result<Receipt> {
         let pruned = self.loom.node(node)?;
         let parent = pruned.parent.map(|parent| self.loom.node(parent)).transpose()?;
-        if let Some(outer) = parent.and_then(|parent| parent.state.pruned_by).filter(|outer| *outer != node) {
+        if let Some(outer) = parent.and_then(|parent| parent.state.hidden_by).filter(|outer| *outer != node) {
             let (inner, outer) = (pruned.local, self.loom.node(outer)?.local);
             return Err(OpsError::Invalid(format!(
                 "[{inner}] is inside [{outer}], which is pruned; restore that first"

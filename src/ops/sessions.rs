@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Actor, Loom, NodeDraft, OpsError, Result, SessionReset};
+use super::{Actor, Loom, NodeDraft, OpsError, Result, SessionReset, TreeDraft};
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
     store::{Mutation, Receipt, SessionFilter, WordFilter},
-    types::{AuthorType, NewSession, NewTree, Node, Op, Parent, Session, SessionPatch, Timestamp, WorkItem, setters},
+    types::{NewSession, Node, Op, Parent, Session, SessionPatch, Timestamp, WorkItem, setters},
 };
 
 /// Properties of a session to be started.
@@ -41,6 +41,31 @@ impl SessionDraft {
     #[must_use]
     pub fn of(workspace: impl Into<String>) -> Self {
         Self { workspace: workspace.into(), ..Self::default() }
+    }
+
+    /// Returns the session to be created, of an agent in a tree, at a position or none.
+    pub(super) fn into_session(
+        self,
+        id: SessionId,
+        agent: AgentId,
+        (tree, position): (TreeId, Option<NodeId>),
+        started_at: Timestamp,
+    ) -> NewSession {
+        let Self { workspace, model, item, lasting, metadata } = self;
+        let expires_at = expiry(started_at, lasting);
+        NewSession {
+            id,
+            workspace,
+            agent,
+            tree,
+            position,
+            started_at,
+            expires_at,
+            metadata,
+            delegated_by: None,
+            model,
+            item,
+        }
     }
 }
 
@@ -124,21 +149,8 @@ impl Actor {
     /// # Errors
     /// If the node is not in the tree, the tree belongs to another work item, or the store fails.
     pub fn open_session(&self, tree: TreeId, position: Option<NodeId>, draft: SessionDraft) -> Result<SessionId> {
-        let now = self.loom.now();
-        let session = NewSession {
-            id: self.loom.session_id(),
-            workspace: draft.workspace,
-            agent: self.agent,
-            tree,
-            position,
-            started_at: now,
-            expires_at: expiry(now, draft.lasting),
-            metadata: draft.metadata,
-            model: draft.model,
-            item: draft.item,
-            delegated_by: None,
-        };
-        let id = session.id;
+        let id = self.loom.session_id();
+        let session = draft.into_session(id, self.agent, (tree, position), self.loom.now());
         self.commit(Op::Session, vec![Mutation::CreateSession(session)])?;
         Ok(id)
     }
@@ -229,17 +241,12 @@ impl Actor {
         let old = self.loom.tree(session.tree)?;
         let kept = if reset.keep_system_message { self.loom.system_message(id)? } else { None };
         let system = reset.system.or(kept.map(|node| node.content)).unwrap_or_default();
-        let tree = NewTree {
-            id: self.loom.tree_id(),
-            title: old.titled.then_some(old.title),
-            description: old.description,
-            mode: old.mode,
-            system_context: old.system_context.filter(|_| !reset.drop_system_context),
-            created_at: self.loom.now(),
-        };
-        let root = NodeDraft { author_type: Some(AuthorType::System), ..NodeDraft::text(system) };
-        let root = self.draft(Parent::Root(tree.id), root);
-        let (tree_id, root_id) = (tree.id, root.id);
+        let mut draft = TreeDraft::successor_of(old, system);
+        draft.system_context = draft.system_context.filter(|_| !reset.drop_system_context);
+        let tree_id = self.loom.tree_id();
+        let (tree, root) = draft.into_parts(tree_id, self.loom.now());
+        let root = self.draft(Parent::Root(tree_id), root);
+        let root_id = root.id;
         let mutations = vec![
             Mutation::CreateTree(tree),
             Mutation::UpdateSession {
@@ -267,7 +274,7 @@ impl Actor {
 }
 
 /// Returns the end of a duration that begins now.
-pub(super) fn expiry(now: Timestamp, lasting: Option<Duration>) -> Option<Timestamp> {
+fn expiry(now: Timestamp, lasting: Option<Duration>) -> Option<Timestamp> {
     let lasting = i64::try_from(lasting?.as_millis()).unwrap_or(i64::MAX);
     Some(Timestamp::from_millis(now.as_millis().saturating_add(lasting)))
 }

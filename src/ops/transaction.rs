@@ -27,7 +27,7 @@ impl Actor {
     /// })?;
     /// assert_eq!(loom.node(scene)?.state.annotations, 1);
     /// owner.undo(Some(tree.id))?; // the node, the note and the bookmark
-    /// assert!(loom.node(scene)?.state.pruned_by.is_some());
+    /// assert!(loom.node(scene)?.state.hidden_by.is_some());
     /// # Ok::<(), loomtree::Error>(())
     /// ```
     ///

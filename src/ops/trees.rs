@@ -4,7 +4,7 @@ use super::{Actor, NodeDraft, Result};
 use crate::{
     id::TreeId,
     store::{Mutation, Receipt},
-    types::{Mode, NewTree, Node, Op, Parent, Tree, TreePatch},
+    types::{AuthorType, Mode, NewTree, Node, Op, Parent, Timestamp, Tree, TreePatch},
 };
 
 /// Root and properties of a tree to be created.
@@ -28,6 +28,25 @@ impl TreeDraft {
     #[must_use]
     pub fn new(root: impl Into<NodeDraft>) -> Self {
         Self { root: root.into(), mode: Mode::Dialogue, title: None, description: None, system_context: None }
+    }
+
+    /// Creates a draft of a tree with the kind, title, description and system prompt of another, which begins with this
+    /// system message.
+    pub(super) fn successor_of(tree: Tree, system: String) -> Self {
+        Self {
+            root: NodeDraft { author_type: Some(AuthorType::System), ..NodeDraft::text(system) },
+            mode: tree.mode,
+            title: tree.titled.then_some(tree.title),
+            description: tree.description,
+            system_context: tree.system_context,
+        }
+    }
+
+    /// Returns the tree to be created, and the draft of its root.
+    #[must_use]
+    pub(crate) fn into_parts(self, id: TreeId, created_at: Timestamp) -> (NewTree, NodeDraft) {
+        let Self { root, mode, title, description, system_context } = self;
+        (NewTree { id, title, description, mode, system_context, created_at }, root)
     }
 
     /// Sets the kind of the tree.
@@ -65,16 +84,9 @@ impl Actor {
     /// # Errors
     /// If the store fails.
     pub fn create_tree(&self, draft: TreeDraft) -> Result<(Tree, Node)> {
-        let tree = NewTree {
-            id: self.loom.tree_id(),
-            title: draft.title,
-            description: draft.description,
-            mode: draft.mode,
-            system_context: draft.system_context,
-            created_at: self.loom.now(),
-        };
-        let id = tree.id;
-        let root = self.draft(Parent::Root(id), draft.root);
+        let id = self.loom.tree_id();
+        let (tree, root) = draft.into_parts(id, self.loom.now());
+        let root = self.draft(Parent::Root(id), root);
         let receipt =
             self.commit(Op::CreateTree, vec![Mutation::CreateTree(tree), Mutation::Append(Box::new(root))])?;
         Ok((self.loom.tree(id)?, self.first_node(&receipt)?))

@@ -5,14 +5,11 @@
 
 use std::time::Duration;
 
-use super::{Actor, Loom, NodeDraft, Result, SessionDraft, TreeDraft, sessions::expiry};
+use super::{Actor, Loom, NodeDraft, Result, SessionDraft, TreeDraft};
 use crate::{
     id::{AgentId, SessionId},
     store::{Mutation, Receipt, SessionFilter},
-    types::{
-        AgentKind, AuthorType, EdgeKind, NewSession, NewTree, Node, Op, Parent, Session, SessionPatch, WorkItem,
-        setters,
-    },
+    types::{AgentKind, AuthorType, EdgeKind, NewSession, Node, Op, Parent, Session, SessionPatch, WorkItem, setters},
 };
 
 /// Duration of a work item's session, unless its draft has another.
@@ -116,36 +113,16 @@ impl Actor {
     /// Starts a session of an agent in a new tree, whose root is a system message and the session's first turn. Call it
     /// in a transaction.
     pub(super) fn begin_session(&self, agent: AgentId, tree: TreeDraft, draft: SessionDraft) -> Result<SessionId> {
-        let now = self.loom.now();
-        let new = NewSession {
-            id: self.loom.session_id(),
-            workspace: draft.workspace,
-            agent,
-            tree: self.loom.tree_id(),
-            position: None,
-            started_at: now,
-            expires_at: expiry(now, draft.lasting),
-            metadata: draft.metadata,
-            delegated_by: None,
-            model: draft.model,
-            item: draft.item,
-        };
-        self.begin(new, tree)
+        let place = (self.loom.tree_id(), None);
+        self.begin(draft.into_session(self.loom.session_id(), agent, place, self.loom.now()), tree)
     }
 
     /// Creates a tree and a session in it, and appends the root as the session's first turn.
     fn begin(&self, session: NewSession, draft: TreeDraft) -> Result<SessionId> {
         let (id, tree) = (session.id, session.tree);
-        let new_tree = NewTree {
-            id: tree,
-            title: draft.title,
-            description: draft.description,
-            mode: draft.mode,
-            system_context: draft.system_context,
-            created_at: session.started_at,
-        };
+        let (new_tree, root) = draft.into_parts(tree, session.started_at);
         self.commit(Op::Session, vec![Mutation::CreateTree(new_tree), Mutation::CreateSession(session)])?;
-        let root = self.draft(Parent::Root(tree), NodeDraft { author_type: Some(AuthorType::System), ..draft.root });
+        let root = self.draft(Parent::Root(tree), NodeDraft { author_type: Some(AuthorType::System), ..root });
         self.clone().in_session(id).commit(Op::Session, vec![Mutation::Append(Box::new(root))])?;
         Ok(id)
     }
@@ -156,28 +133,18 @@ impl Actor {
         self.transaction(|actor| {
             let (tree, now) = (actor.loom.tree(old.tree)?, actor.loom.now());
             let system = actor.loom.system_message(old.id)?.map(|node| node.content).unwrap_or_default();
-            let draft = TreeDraft {
-                title: tree.titled.then_some(tree.title),
-                description: tree.description,
-                mode: tree.mode,
-                system_context: tree.system_context,
-                ..TreeDraft::new(system)
-            };
             let lasting = old.expires_at.map(|end| end.elapsed_since(old.started_at));
-            let new = NewSession {
-                id: actor.loom.session_id(),
+            let draft = SessionDraft {
                 workspace: old.workspace.clone(),
-                agent: old.agent,
-                tree: actor.loom.tree_id(),
-                position: None,
-                started_at: now,
-                expires_at: expiry(now, lasting),
-                metadata: old.metadata.clone(),
-                delegated_by: old.delegated_by,
                 model: old.model.clone(),
                 item: old.item.clone(),
+                lasting,
+                metadata: old.metadata.clone(),
             };
-            actor.begin(new, draft)
+            let (id, place) = (actor.loom.session_id(), (actor.loom.tree_id(), None));
+            let new = draft.into_session(id, old.agent, place, now);
+            let new = NewSession { delegated_by: old.delegated_by, ..new };
+            actor.begin(new, TreeDraft::successor_of(tree, system))
         })
     }
 

@@ -11,6 +11,7 @@ use futures_util::Stream;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::{ProviderError, ToolCall, Usage};
 
@@ -188,6 +189,33 @@ impl Generation {
         std::future::poll_fn(|context| self.poll(context)).await
     }
 
+    /// Waits for the next item like [`Generation::next`]. Once `stop` is cancelled, [cancels](Generation::cancel) the
+    /// request and returns the items that were received before.
+    pub(crate) async fn next_until(&mut self, stop: &CancellationToken) -> Option<Item> {
+        if !self.is_cancelled() {
+            tokio::select! {
+                next = self.next() => return next,
+                () = stop.cancelled() => self.cancel(),
+            }
+        }
+        self.next().await
+    }
+
+    /// Receives the rest of the reply: appends its pieces to `text` and returns the terminal item.
+    ///
+    /// Cancel-safe: `text` has every piece that was received.
+    ///
+    /// # Errors
+    /// The error that ended the reply; `text` has the pieces before it.
+    pub async fn read_to_string(&mut self, text: &mut String) -> Result<Finish, ProviderError> {
+        loop {
+            match self.next().await.unwrap_or(Err(ProviderError::Cancelled))? {
+                StreamEvent::Text(piece) => text.push_str(&piece),
+                StreamEvent::Done(finish) => return Ok(finish),
+            }
+        }
+    }
+
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Item>> {
         if self.ended {
             return Poll::Ready(None);
@@ -205,6 +233,11 @@ impl Generation {
     pub fn cancel(&mut self) {
         self.task = None;
         self.events.close();
+    }
+
+    /// Returns whether the request was cancelled, or never started.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.task.is_none()
     }
 }
 

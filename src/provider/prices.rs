@@ -2,7 +2,7 @@
 //!
 //! Prices come only from the configuration: they change, and an outdated price is worse than none.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -15,6 +15,15 @@ pub struct Money {
     pub amount: f64,
     /// Currency, as in the configuration.
     pub currency: String,
+}
+
+impl fmt::Display for Money {
+    /// Writes the amount with at least two decimals and two significant digits: `12.35 USD`, `0.0012 USD`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_zero = self.amount == 0.0;
+        let digits = (2..9).find(|digits| is_zero || self.amount * 10_f64.powi(*digits) >= 10.0).unwrap_or(9);
+        write!(f, "{:.1$} {2}", self.amount, usize::try_from(digits).unwrap_or(2), self.currency)
+    }
 }
 
 /// Prices of a model per million tokens.
@@ -122,6 +131,15 @@ impl Prices {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_amount_has_two_significant_digits() {
+        let written = |amount| Money { amount, currency: "USD".into() }.to_string();
+        assert_eq!(written(0.0), "0.00 USD");
+        assert_eq!(written(12.3456), "12.35 USD");
+        assert_eq!(written(0.001_234), "0.0012 USD");
+        assert_eq!(written(0.000_000_001), "0.000000001 USD");
+    }
 
     #[test]
     fn cost_sums_every_kind_of_token() {

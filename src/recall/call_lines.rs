@@ -66,10 +66,20 @@ pub fn calls(node: &Node) -> Vec<String> {
 /// Returns the [`calls`] of a node with at most `most` characters of arguments each.
 #[must_use]
 pub(crate) fn calls_within(node: &Node, most: usize) -> Vec<String> {
-    each_call(node, |call| match call["line"].as_str() {
+    each_call(node, |call| short_call(call, most))
+}
+
+/// Returns the calls of a node as [`calls_within`] does, each with its id.
+#[must_use]
+pub(crate) fn calls_with_ids(node: &Node, most: usize) -> Vec<(Option<String>, String)> {
+    each_call(node, |call| (call["id"].as_str().map(str::to_owned), short_call(call, most)))
+}
+
+fn short_call(call: &Value, most: usize) -> String {
+    match call["line"].as_str() {
         Some(line) => first_words(one_line(line).trim_start_matches(['→', ' ']), most),
         None => format!("{}({})", call_name(call), arguments(call, most)),
-    })
+    }
 }
 
 /// Returns the calls of a node with their whole arguments, each argument after its name; arrow lines as written.
@@ -94,7 +104,7 @@ pub(crate) fn whole_calls(node: &Node) -> Vec<String> {
     })
 }
 
-fn each_call(node: &Node, one: impl Fn(&Value) -> String) -> Vec<String> {
+fn each_call<T>(node: &Node, one: impl Fn(&Value) -> T) -> Vec<T> {
     let all = node.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok());
     all.as_ref().and_then(Value::as_array).into_iter().flatten().map(one).collect()
 }
@@ -153,7 +163,7 @@ pub(crate) fn call_excerpt(node: &Node, shown: &str, words: &[String], most: usi
 }
 
 /// Returns the arguments of a call from any provider's format; text that is no JSON as a string.
-fn given(call: &Value) -> Value {
+pub(super) fn given(call: &Value) -> Value {
     let given = [&call["function"]["arguments"], &call["arguments"], &call["input"]].into_iter().find(|v| !v.is_null());
     match given {
         Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone())),

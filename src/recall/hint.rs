@@ -49,7 +49,8 @@ pub struct Hint {
     /// Search query that finds the nodes: the rarest words of the references. Empty if a phrase refers back without a
     /// noun (`as we discussed`); the nodes are then the newest ones outside the window.
     pub search: String,
-    /// One to three nodes, the most probable first. None is a reply of the agent.
+    /// Up to three nodes, the most probable first. Each has a word of the search, and none is a reply of the agent whose
+    /// message is outside the window. Empty if only such replies have the words.
     pub nodes: Vec<Node>,
 }
 
@@ -139,14 +140,19 @@ impl References {
             .into_iter()
             .enumerate()
             .filter(|(at, hit)| *at == 0 || hit.score >= best * MIN_SCORE_SHARE && words.nodes.contains(&hit.node.seq));
-        let mut nodes: Vec<Node> = Vec::new();
+        let (mut nodes, mut is_found): (Vec<Node>, bool) = Default::default();
+        let mut reader = WordTokenizer::default();
+        let searched = reader.query(&query.text);
         for (_, hit) in near {
             let Some(node) = named_node(snapshot, agent, hit.node, seen)? else { continue };
-            if nodes.len() < MAX_HINT_NODES && nodes.iter().all(|known| known.id != node.id) {
+            is_found = true;
+            let mut has_word = false;
+            reader.each(&node.content, &mut |word| has_word |= searched.iter().any(|searched| searched == word));
+            if has_word && nodes.len() < MAX_HINT_NODES && nodes.iter().all(|known| known.id != node.id) {
                 nodes.push(node);
             }
         }
-        Ok((!nodes.is_empty()).then(|| Hint { trigger: first.text.clone(), search: query.text, nodes }))
+        Ok(is_found.then(|| Hint { trigger: first.text.clone(), search: query.text, nodes }))
     }
 
     /// True if a node holds enough of what the message refers to: the rarest words of a named reference, or two words of
@@ -154,7 +160,7 @@ impl References {
     fn is_meant(&self, hit: &Hit, words: &ArchivedWords) -> bool {
         let mut reader = WordTokenizer::default();
         let mut held: HashSet<String> = HashSet::new();
-        let neighbours = [&hit.before, &hit.after].into_iter().flatten();
+        let neighbours = [&hit.parent, &hit.first_continuation].into_iter().flatten();
         for node in neighbours.chain([&hit.node]) {
             held.extend(self.occurring_words(&node.content, &mut reader));
         }
@@ -224,7 +230,7 @@ impl ArchivedWords {
         let count = |word: &TermPostings| {
             let hits = word.hits.iter().filter(|(at, _)| fits[*at]);
             let outside = hits.clone().any(|(at, _)| !seen.contains(&found.passages[*at].node));
-            let passages = if word.complete { hits.count() as u64 } else { word.about.max(1) };
+            let passages = if word.complete { hits.count() as u64 } else { word.estimated_passages.max(1) };
             (passages, word.complete && outside)
         };
         let counted = words.into_iter().zip(&found.words).map(|(word, said)| (word, count(said)));
@@ -269,7 +275,7 @@ impl ArchivedWords {
 /// that message is `seen`. `None` for hidden nodes, thoughts, instructions and results of tools, which repeat files.
 fn named_node(snapshot: &dyn Snapshot, agent: AgentId, node: Node, seen: &HashSet<u64>) -> Result<Option<Node>> {
     let is_own = |node: &Node| node.author == agent && node.author_type == AuthorType::Model;
-    if matches!(node.kind, EdgeKind::Thought | EdgeKind::Instruction | EdgeKind::Tool) || node.state.pruned_by.is_some()
+    if matches!(node.kind, EdgeKind::Thought | EdgeKind::Instruction | EdgeKind::Tool) || node.state.hidden_by.is_some()
     {
         return Ok(None);
     }

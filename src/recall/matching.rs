@@ -12,10 +12,9 @@ use super::{
     rank,
 };
 use crate::{
-    id::NodeId,
-    store::{ChildFilter, Postings, Snapshot, TermPostings, WordFilter},
+    store::{Postings, Snapshot, TermPostings, WordFilter},
     text_index::WordTokenizer,
-    types::{AuthorType, EdgeKind, Json, Node},
+    types::{AuthorType, Json, Node},
 };
 
 /// Minimum weight of a rare word, as a share of the rarest word's weight.
@@ -52,18 +51,18 @@ struct Identifier {
 
 impl Matching {
     /// Indexes the postings of the first `words` by node. `nodes` is the approximate number of searched nodes.
-    pub(super) fn new(said: &Postings, words: &[String], nodes: u64) -> Self {
-        let terms = &said.words[..words.len().min(said.words.len())];
+    pub(super) fn new(postings: &Postings, words: &[String], nodes: u64) -> Self {
+        let terms = &postings.words[..words.len().min(postings.words.len())];
         let mut held: HashMap<u64, u64, RandomState> = HashMap::default();
         for (at, term) in terms.iter().enumerate() {
             for (passage, _) in &term.hits {
-                *held.entry(said.passages[*passage].node).or_insert(0) |= 1 << at;
+                *held.entry(postings.passages[*passage].node).or_insert(0) |= 1 << at;
             }
         }
-        let identifiers = identifiers(said, words, &held);
+        let identifiers = identifiers(postings, words, &held);
         let about = |(at, term): (usize, &TermPostings)| {
             let possible = identifiers.iter().find(|identifier| identifier.bit == 1 << at);
-            term.about + possible.map_or(0, |identifier| identifier.possible.len() as u64)
+            term.estimated_passages + possible.map_or(0, |identifier| identifier.possible.len() as u64)
         };
         let weights: Vec<f64> = terms.iter().enumerate().map(about).map(|about| rank::weight(about, nodes)).collect();
         let most = weights.iter().copied().fold(0.0, f64::max);
@@ -122,7 +121,7 @@ fn letters(text: &str) -> String {
 
 /// Returns the identifiers among the words of a query, each with the nodes that may contain it besides those that have
 /// its word.
-fn identifiers(said: &Postings, words: &[String], held: &HashMap<u64, u64, RandomState>) -> Vec<Identifier> {
+fn identifiers(postings: &Postings, words: &[String], held: &HashMap<u64, u64, RandomState>) -> Vec<Identifier> {
     let mut reader = WordTokenizer::default();
     let place = |word: &String| words.iter().position(|known| known == word);
     let mut found = Vec::new();
@@ -132,14 +131,14 @@ fn identifiers(said: &Postings, words: &[String], held: &HashMap<u64, u64, Rando
             continue;
         };
         // Passages with the first parts, reduced by each further part.
-        let passages = |word: &usize| said.words[*word].hits.iter().map(|(passage, _)| *passage);
+        let passages = |word: &usize| postings.words[*word].hits.iter().map(|(passage, _)| *passage);
         let mut all: HashSet<usize, RandomState> = passages(&parts[0]).collect();
         for part in &parts[1..] {
             let with: HashSet<usize, RandomState> = passages(part).collect();
             all.retain(|passage| with.contains(passage));
         }
         let has_word = |node: &u64| held.get(node).is_some_and(|bits| bits & 1 << at != 0);
-        let nodes = all.into_iter().map(|passage| said.passages[passage].node);
+        let nodes = all.into_iter().map(|passage| postings.passages[passage].node);
         let mut possible: Vec<u64> = nodes.filter(|node| !has_word(node)).collect();
         possible.sort_unstable();
         possible.dedup();
@@ -154,18 +153,18 @@ pub(super) fn absent_words(
     snapshot: &dyn Snapshot,
     query: &Query,
     question: &ParsedQuery,
-    (said, matching): (&Postings, &Matching),
+    (postings, matching): (&Postings, &Matching),
     (filter, present): (&WordFilter, u64),
 ) -> Result<Vec<String>> {
     let fits = HitFilter::new(snapshot, filter);
     let mut absent = Vec::new();
-    for (at, (word, hits)) in question.words.iter().zip(&said.words).enumerate() {
+    for (at, (word, hits)) in question.words.iter().zip(&postings.words).enumerate() {
         let identifier = matching.identifiers.iter().find(|identifier| identifier.bit == 1 << at);
         let possible = identifier.map_or(&[][..], |identifier| &identifier.possible);
         if present & 1 << at != 0 || !hits.complete || hits.hits.len() + possible.len() > MAX_CHECKED_PASSAGES {
             continue;
         }
-        let passages: Vec<_> = hits.hits.iter().map(|(at, _)| said.passages[*at]).collect();
+        let passages: Vec<_> = hits.hits.iter().map(|(at, _)| postings.passages[*at]).collect();
         let ids: Vec<(u64, u32)> = passages.iter().map(|passage| (passage.node, passage.part)).collect();
         let places = passages.iter().zip(snapshot.places(&ids, filter)?);
         let with_word = places.filter(|(passage, place)| passage.place.or(*place).is_some());
@@ -176,16 +175,30 @@ pub(super) fn absent_words(
             absent.push(word.as_str());
         }
     }
+    Ok(written_words(&query.text, &absent))
+}
+
+/// Returns the words of a text that have one of the index words, as written, each once.
+pub(crate) fn written_words(text: &str, stems: &[&str]) -> Vec<String> {
     let mut reader = WordTokenizer::default();
     let mut written: Vec<String> = Vec::new();
-    for word in query.text.split(|c: char| c.is_whitespace() || c == '"').filter(|_| !absent.is_empty()) {
+    for word in text.split(|c: char| c.is_whitespace() || c == '"').filter(|_| !stems.is_empty()) {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let is_absent = reader.query(word).iter().any(|stem| absent.contains(&stem.as_str()));
-        if is_absent && !written.iter().any(|known| known.eq_ignore_ascii_case(word)) {
+        let has_stem = reader.query(word).iter().any(|stem| stems.contains(&stem.as_str()));
+        if has_stem && !written.iter().any(|known| known.eq_ignore_ascii_case(word)) {
             written.push(word.to_owned());
         }
     }
-    Ok(written)
+    written
+}
+
+/// True if the content or the calls of a node contain an index word alone, not only within an identifier or within the run of
+/// a script without spaces.
+pub(super) fn has_whole_word(node: &Node, word: &str, reader: &mut WordTokenizer) -> bool {
+    let calls = node.tool.calls.as_ref().map_or("", Json::as_str);
+    let mut pieces =
+        [&node.content, calls].into_iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    pieces.any(|piece| reader.query(piece) == [word])
 }
 
 /// Returns the quoted texts of a query that no node within the filter contains literally; none if there are too many
@@ -271,15 +284,19 @@ pub fn count(snapshot: &dyn Snapshot, query: &Query, keep: &dyn Fn(&Node) -> boo
     let question = ParsedQuery::parse(&query.text, &snapshot.agents()?, query.asker);
     let filter = query.only.within(snapshot, &query.scope)?;
     let words = if query.exact { &[][..] } else { &question.words };
-    let said = snapshot.postings(words, &filter, usize::MAX)?;
+    let postings = snapshot.postings(words, &filter, usize::MAX)?;
     let mut matching = None;
-    let nodes: Vec<u64> = if said.passages.is_empty() {
+    let nodes: Vec<u64> = if postings.passages.is_empty() {
         search_phrase(snapshot, &filter, &normalize(&query.text), u32::MAX, usize::MAX)?
             .iter()
             .map(|found| found.node)
             .collect()
     } else {
-        matching = Some(Matching::new(&said, words, query.scope.estimated_size(snapshot)?.unwrap_or(said.all)));
+        matching = Some(Matching::new(
+            &postings,
+            words,
+            query.scope.estimated_size(snapshot)?.unwrap_or(postings.passage_count),
+        ));
         matching.iter().flat_map(Matching::candidates).collect()
     };
     let fits = HitFilter::new(snapshot, &filter);
@@ -301,29 +318,8 @@ pub fn count(snapshot: &dyn Snapshot, query: &Query, keep: &dyn Fn(&Node) -> boo
     Ok(Counts { total, authors: sort_descending(authors), tools: sort_descending(tools) })
 }
 
-fn sort_descending<K: Ord>(counts: HashMap<K, u64>) -> Vec<(K, u64)> {
+pub(super) fn sort_descending<K: Ord>(counts: HashMap<K, u64>) -> Vec<(K, u64)> {
     let mut counts: Vec<(K, u64)> = counts.into_iter().collect();
     counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     counts
-}
-
-/// Default number of nodes on each side of the one in the middle.
-pub const DEFAULT_NEIGHBORS: u32 = 8;
-
-/// Returns a node with its ancestors and the continuations after it, in order, at most `each` on either side. A node beside
-/// the path, such as a result, is followed by the continuations of its parent.
-///
-/// # Errors
-/// If the store cannot be read, or the node does not exist.
-pub fn around(snapshot: &dyn Snapshot, node: &Node, versions: &[NodeId], each: u32) -> Result<Vec<Node>> {
-    let mut found = snapshot.path_back(node.id, versions, each.saturating_add(1))?;
-    let is_beside = !matches!(node.kind, EdgeKind::Continuation | EdgeKind::Version);
-    let mut last = node.parent.filter(|_| is_beside).unwrap_or(node.id);
-    let continuation = ChildFilter { kind: Some(EdgeKind::Continuation), limit: 1, ..ChildFilter::default() };
-    for _ in 0..each {
-        let Some(next) = snapshot.children(last, &continuation)?.pop() else { break };
-        last = next.id;
-        found.push(next);
-    }
-    Ok(found)
 }

@@ -9,35 +9,46 @@ mod answer_type;
 mod boosts;
 mod call_lines;
 mod embed_nodes;
+mod embedder;
 mod excerpt;
 mod highlight;
 mod hint;
 mod hit_filter;
 mod matching;
+mod neighbors;
+mod query;
+mod query_embedding;
 mod query_parser;
 mod rank;
+mod repeats;
 mod search;
 mod search_filter;
-mod semantic;
 mod synonyms;
 mod time_spec;
 mod tool_results;
 mod turns;
 
-pub(crate) use self::call_lines::{call_excerpt, calls_within, tool_call_summary, unnamed_call, whole_calls};
-pub(crate) use self::excerpt::cut_at;
-pub(crate) use self::tool_results::{exit_code, is_failure};
+pub(crate) use self::call_lines::{
+    call_excerpt, calls_with_ids, calls_within, tool_call_summary, unnamed_call, whole_calls,
+};
+pub(crate) use self::excerpt::{cut_at, end_of, failure_excerpt};
+pub(crate) use self::matching::written_words;
+pub(crate) use self::neighbors::is_empty;
+pub(crate) use self::tool_results::{count_programs, exit_code, is_failure};
 pub(crate) use self::turns::set_received_turn;
 pub use self::{
     call_lines::calls,
     embed_nodes::embed,
+    embedder::{EmbedError, Embedder},
     excerpt::excerpt,
     highlight::highlights,
     hint::{Hint, HintWindow, References},
-    matching::{Counts, DEFAULT_NEIGHBORS, around, count},
-    search::{Hit, Query, SearchResults, search, search_with},
+    matching::{Counts, count},
+    neighbors::{DEFAULT_NEIGHBORS, around},
+    query::{Hit, Query, SearchResults},
+    query_embedding::QueryEmbedding,
+    search::{search, search_with},
     search_filter::{Author, Branch, Filter, Scope},
-    semantic::{EmbedError, Embedder, QueryEmbedding},
     time_spec::{ParseTimeError, TimeSpec},
     tool_results::{ToolQuery, ToolResults, find_tool_results, tool_names, tool_results},
     turns::turns,

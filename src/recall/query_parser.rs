@@ -9,7 +9,7 @@ use super::{answer_type::AnswerType, synonyms::SYNONYMS};
 use crate::{
     id::AgentId,
     text_index::WordTokenizer,
-    types::{Agent, AuthorType, one_line},
+    types::{Agent, AuthorType, one_line, truncate_bytes},
 };
 
 /// Maximum number of searched words. The first words of a longer question suffice.
@@ -58,6 +58,8 @@ pub(super) struct QueryTerm {
 pub(super) struct ParsedQuery {
     /// Searched words, each once.
     pub(super) words: Vec<String>,
+    /// Words that stand only within identifiers, such as `cmd` in `cmd.exe`. They have no synonyms.
+    parts: Vec<String>,
     /// Factor for the weight of each word.
     pub(super) factors: Vec<f64>,
     /// Agents named in the question, in the order of their names there.
@@ -79,11 +81,7 @@ pub(super) struct ParsedQuery {
 impl ParsedQuery {
     /// Parses a question; `asker` is the meaning of `I`.
     pub(super) fn parse(text: &str, agents: &[Agent], asker: Option<AuthorType>) -> Self {
-        let mut end = text.len().min(MAX_QUESTION_BYTES);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let text = &text[..end];
+        let text = truncate_bytes(text, MAX_QUESTION_BYTES);
         let mut reader = WordTokenizer::default();
         let said: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
         let mut found = Self { phrases: quoted_texts(text), ..Self::default() };
@@ -116,6 +114,11 @@ impl ParsedQuery {
             found.words.retain(|word| !dropped.contains(word));
         }
         found.words.truncate(MAX_QUERY_WORDS);
+        // `re-render` is two words here.
+        let pieces = text.split(|c: char| c.is_whitespace() || c == '-').map(|piece| reader.query(piece));
+        let (names, alone): (Vec<_>, Vec<_>) = pieces.partition(|words| words.iter().any(|word| word.contains('_')));
+        let is_alone = |word: &String| alone.iter().any(|words| words.contains(word));
+        found.parts = names.into_iter().flatten().filter(|word| !is_alone(word)).collect();
         let factor = |word| if QUESTION_STEMS.contains(word) { QUESTION_WORD_WEIGHT } else { 1.0 };
         found.factors = found.words.iter().map(factor).collect();
         found.answer_type = AnswerType::detect(&lower);
@@ -149,7 +152,7 @@ impl ParsedQuery {
     pub(super) fn terms(&self) -> (Vec<String>, Vec<QueryTerm>) {
         let mut searched = self.words.clone();
         let mut terms: Vec<QueryTerm> = (0..searched.len()).map(|word| QueryTerm { word, weight: 1.0 }).collect();
-        for (at, word) in self.words.iter().enumerate() {
+        for (at, word) in self.words.iter().enumerate().filter(|(_, word)| !self.parts.contains(word)) {
             for synonym in SYNONYMS.of(word) {
                 if !searched.contains(synonym) {
                     searched.push(synonym.clone());
@@ -287,6 +290,8 @@ mod tests {
         assert_eq!(searched, ["blue", "puppi", "dog", "pup"]);
         assert_eq!(terms.iter().map(|term| term.word).collect::<Vec<_>>(), [0, 1, 1, 1]);
         assert!(terms[1].weight > terms[2].weight);
+        assert_eq!(ParsedQuery::parse("cmd.exe", &[], None).terms().0, ["cmd_exe", "cmd", "exe"]);
+        assert!(ParsedQuery::parse("cmd or cmd.exe", &[], None).terms().0.contains(&"command".to_owned()));
     }
 
     #[test]

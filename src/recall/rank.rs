@@ -1,7 +1,9 @@
-//! Ranking: BM25 over the words of a node and, with less weight, of its neighbours.
+//! Ranking: BM25 over the words of a node and, with less weight, of its neighbours, combined with the similarity of
+//! embeddings.
 //!
 //! An answer rarely repeats the words of its question, so a node also scores the words of its parent and continuations.
-//! If there are embeddings, the similarity of a node and its neighbours to the question counts like a word.
+//! Embeddings are optional, and words alone find more than embeddings alone. So the similarity of a node and its neighbours
+//! to the question counts like one more word, and the nodes nearest to the question become candidates without its words.
 //! All nodes of a conversation burst (no gap over 2 h) share a further score. Only the best nodes by their own words,
 //! and their neighbours, are rescored this way; the others cannot reach the top.
 
@@ -54,7 +56,7 @@ type Counts = Vec<f64>;
 
 struct Ranking<'a> {
     snapshot: &'a dyn Snapshot,
-    said: &'a Postings,
+    postings: &'a Postings,
     /// Weight (inverse document frequency) of each word.
     weights: Counts,
     /// Words of all passages with their frequencies, passage by passage. A synonym counts as the word.
@@ -91,36 +93,37 @@ pub(super) fn weight(about: u64, nodes: u64) -> f64 {
 }
 
 /// Returns the candidates, the best first.
-pub(super) fn rank(snapshot: &dyn Snapshot, said: &Postings, query: &RankQuery<'_>) -> Result<Vec<RankCandidate>> {
+pub(super) fn rank(snapshot: &dyn Snapshot, postings: &Postings, query: &RankQuery<'_>) -> Result<Vec<RankCandidate>> {
     let RankQuery { terms, factors, filter, nodes, meaning } = *query;
     let mut about = vec![0; factors.len()];
-    terms.iter().zip(&said.words).for_each(|(term, postings)| about[term.word] += postings.about);
+    terms.iter().zip(&postings.words).for_each(|(term, word)| about[term.word] += word.estimated_passages);
     let weights = about.into_iter().zip(factors).map(|(about, factor)| weight(about, nodes) * factor);
-    let mut begins = vec![0; said.passages.len() + 1];
-    for (passage, _) in said.words.iter().flat_map(|word| &word.hits) {
+    let mut begins = vec![0; postings.passages.len() + 1];
+    for (passage, _) in postings.words.iter().flat_map(|word| &word.hits) {
         begins[passage + 1] += 1;
     }
     for at in 1..begins.len() {
         begins[at] += begins[at - 1];
     }
     let (mut ends, mut words) = (begins.clone(), vec![(0, 0.0); begins.last().copied().unwrap_or(0)]);
-    for (term, hits) in terms.iter().zip(&said.words) {
+    for (term, hits) in terms.iter().zip(&postings.words) {
         for (passage, count) in &hits.hits {
             words[ends[*passage]] = (term.word, term.weight * f64::from(*count));
             ends[*passage] += 1;
         }
     }
-    let mut passages: Vec<(u64, usize)> = (0..).zip(&said.passages).map(|(at, said)| (said.node, at)).collect();
+    let mut passages: Vec<(u64, usize)> =
+        (0..).zip(&postings.passages).map(|(at, passage)| (passage.node, at)).collect();
     passages.sort_unstable();
     let mut ranking = Ranking {
         snapshot,
-        said,
+        postings,
         weights: weights.collect(),
         words,
         begins,
         passages,
-        places: said.passages.iter().map(|passage| passage.place).collect(),
-        mean: (said.length as f64 / (said.all as f64).max(1.0)).max(1.0),
+        places: postings.passages.iter().map(|passage| passage.place).collect(),
+        mean: (postings.word_count as f64 / (postings.passage_count as f64).max(1.0)).max(1.0),
         beside: Map::default(),
         similar: Map::default(),
     };
@@ -219,7 +222,7 @@ impl Ranking<'_> {
             let asked = portion.iter().flat_map(|(node, _)| self.passages(*node));
             let asked: Vec<usize> = asked.filter(|at| self.places[*at].is_none()).collect();
             let passages: Vec<(u64, u32)> =
-                asked.iter().map(|at| (self.said.passages[*at].node, self.said.passages[*at].part)).collect();
+                asked.iter().map(|at| (self.postings.passages[*at].node, self.postings.passages[*at].part)).collect();
             for (at, place) in asked.iter().zip(self.snapshot.places(&passages, filter)?) {
                 self.places[*at] = place;
             }
@@ -243,7 +246,7 @@ impl Ranking<'_> {
     /// Loads the similarities of all loaded nodes. The weight is that of all words of the question, at least that of one
     /// rare word.
     fn load_similarities(&mut self, meaning: &QueryEmbedding) -> Result<()> {
-        let words = self.weights.iter().sum::<f64>().max(weight(0, self.said.all));
+        let words = self.weights.iter().sum::<f64>().max(weight(0, self.postings.passage_count));
         let mut nodes: Vec<u64> = self.beside.keys().copied().collect();
         nodes.sort_unstable();
         let near = meaning.similarities(self.snapshot, &nodes)?;
@@ -292,7 +295,7 @@ impl Ranking<'_> {
             self.counts(at).for_each(|(word, count)| counts[word] += count);
             let (score, if_asked) = both(&counts);
             if score > best.score {
-                best = RankCandidate { part: self.said.passages[at].part, score, if_asked, ..best };
+                best = RankCandidate { part: self.postings.passages[at].part, score, if_asked, ..best };
             }
         }
         let (score, if_asked) = self.similarity(node, beside(node));

@@ -1,29 +1,31 @@
 //! The search: candidates from the index, ranked, filtered and read with their neighbors.
 
-use std::{
-    cmp::Ordering,
-    collections::{HashMap, HashSet},
-};
+use std::collections::{HashMap, HashSet};
 
 use super::{
     Result,
     hit_filter::HitFilter,
-    matching::{Matching, absent_phrases, absent_words, search_phrase},
+    matching::{Matching, absent_phrases, absent_words, has_whole_word, search_phrase},
+    neighbors::load_neighbors,
+    query::{Hit, Query, SearchResults, by_rank},
+    query_embedding::QueryEmbedding,
     query_parser::{ParsedQuery, is_question, normalize},
     rank::{RankCandidate, RankQuery, rank},
-    search_filter::{Filter, Scope},
-    semantic::{QueryEmbedding, SIMILAR, SIMILAR_WITHOUT_WORDS},
-    turns::set_received_turn,
+    repeats::put_repeats_last,
 };
 use crate::{
-    id::{NodeId, SessionId},
-    store::{Neighbors, Snapshot, WordFilter},
-    text_index::has_recall_call,
-    types::{AuthorType, Json, Node, setters},
+    store::{Snapshot, WordFilter},
+    text_index::WordTokenizer,
+    types::Node,
 };
 
-/// Of so many times the query's limit, the hits that repeat others are put last.
-const REPEATS_FACTOR: usize = 3;
+/// Weight of a hit that has the only word of a query within an identifier.
+const PART_WEIGHT: f64 = 0.1;
+
+/// Similarity from which a text is shown as similar. That of unrelated texts is about 0.15.
+const MIN_SIMILARITY: f64 = 0.4;
+/// The same if no node contains a word of the question.
+const MIN_SIMILARITY_WITHOUT_WORDS: f64 = 0.25;
 
 /// Maximum number of index rows that a search reads.
 const MAX_INDEX_ROWS: usize = 5_000;
@@ -36,138 +38,6 @@ const MAX_COUNTED_NODES: usize = 1_500;
 
 /// Maximum number of nodes read for a literal search.
 const MAX_LITERAL_NODES: u32 = 5_000;
-
-/// Query of a search: text, scope, filter and order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Query {
-    /// Question or words. Nodes that contain the text in double quotes rank first.
-    pub text: String,
-    /// Scope of the search.
-    pub scope: Scope,
-    /// Filter in addition to the scope.
-    pub only: Filter,
-    /// Role of the asker: the meaning of `I` in the question. It affects the score only.
-    pub asker: Option<AuthorType>,
-    /// True to match only nodes that contain all of `text` literally, ignoring case.
-    pub exact: bool,
-    /// True to sort by time, the newest first, instead of by score.
-    pub by_time: bool,
-    /// True if a sort by time puts the oldest first.
-    pub oldest_first: bool,
-    /// Nodes that the asker sees already. They rank after the others.
-    pub in_view: HashSet<NodeId>,
-    /// Maximum number of hits.
-    pub limit: usize,
-}
-
-impl Query {
-    /// Creates a query without filters, for at most 20 hits.
-    #[must_use]
-    pub fn new(text: impl Into<String>, scope: Scope) -> Self {
-        Self {
-            text: text.into(),
-            scope,
-            only: Filter::default(),
-            asker: None,
-            exact: false,
-            by_time: false,
-            oldest_first: false,
-            in_view: HashSet::new(),
-            limit: 20,
-        }
-    }
-}
-
-setters!(Query {
-    /// Sets the filter in addition to the scope.
-    only(Filter);
-    /// Sets the role of the asker.
-    asker(option AuthorType);
-    /// Sets whether only nodes that contain the text literally match.
-    exact(bool);
-    /// Sets whether the hits are sorted by time, the newest first.
-    by_time(bool);
-    /// Sets whether a sort by time puts the oldest first.
-    oldest_first(bool);
-    /// Sets the nodes that the asker sees already.
-    in_view(HashSet<NodeId>);
-    /// Sets the maximum number of hits.
-    limit(usize);
-});
-
-/// A node found by a search.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Hit {
-    /// The complete node. It may be pruned.
-    pub node: Node,
-    /// Index of the best passage from 0, as the index splits the text.
-    pub passage: u32,
-    /// Score, comparable within one search.
-    pub score: f64,
-    /// True if the node contains the question, or its quoted text, literally.
-    pub exact: bool,
-    /// Number of the query's words in the node itself, not in its neighbours.
-    pub own_words: u32,
-    /// True if an embedding of the node is similar to that of the question.
-    pub similar: bool,
-    /// True if the asker sees the node already.
-    pub in_view: bool,
-    /// Parent of the node.
-    pub before: Option<Node>,
-    /// First continuation of the node.
-    pub after: Option<Node>,
-}
-
-impl Hit {
-    /// True if the node or a neighbor searches the archive: what is said there is said elsewhere too.
-    fn is_answered_by_recall(&self) -> bool {
-        let nodes = [Some(&self.node), self.before.as_ref(), self.after.as_ref()];
-        nodes.into_iter().flatten().any(|node| has_recall_call(node.tool.calls.as_ref().map_or("", Json::as_str)))
-    }
-}
-
-/// Results of a search.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct SearchResults {
-    /// Matches: nodes with all rare words of the query, or with its quoted text. The best first.
-    pub hits: Vec<Hit>,
-    /// Near results: nodes with some of the words, or whose neighbours have them, or with a similar meaning. The best
-    /// first.
-    pub near: Vec<Hit>,
-    /// Number of matches without the query's limit. It is a lower bound unless [`Self::is_complete`].
-    pub matches: usize,
-    /// True if every candidate was read, so that no further node matches.
-    pub is_complete: bool,
-    /// Searched index words; empty if the text had none and was searched literally.
-    pub words: Vec<String>,
-    /// Words of the query, as written, that no searched node contains, and its quoted texts that none contains literally.
-    pub absent: Vec<String>,
-}
-
-impl SearchResults {
-    /// Returns matches and near results in one list, the best first.
-    #[must_use]
-    pub fn ranked(self) -> Vec<Hit> {
-        let mut all = self.hits;
-        all.extend(self.near);
-        all.sort_by(by_rank);
-        all
-    }
-
-    /// True if there are neither matches nor near results.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.hits.is_empty() && self.near.is_empty()
-    }
-}
-
-/// Orders hits by descending score, exact hits first.
-fn by_rank(one: &Hit, other: &Hit) -> Ordering {
-    other.exact.cmp(&one.exact).then(other.score.total_cmp(&one.score))
-}
 
 /// Searches by words and ranks the hits.
 ///
@@ -211,9 +81,9 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
         return search_exact(snapshot, query, &question, &filter);
     }
     let (searched, terms) = question.terms();
-    let said = snapshot.postings(&searched, &filter, MAX_INDEX_ROWS)?;
-    let nodes = query.scope.estimated_size(snapshot)?.unwrap_or(said.all);
-    let literal = said.passages.is_empty();
+    let postings = snapshot.postings(&searched, &filter, MAX_INDEX_ROWS)?;
+    let nodes = query.scope.estimated_size(snapshot)?.unwrap_or(postings.passage_count);
+    let literal = postings.passages.is_empty();
     let mut scores: Vec<RankCandidate> = Vec::new();
     if literal {
         scores = search_phrase(snapshot, &filter, &question.whole, MAX_LITERAL_NODES, query.limit)?;
@@ -221,10 +91,10 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     let phrase: HashSet<u64> = scores.iter().map(|candidate| candidate.node).collect();
     if !literal || meaning.is_some() {
         let query = RankQuery { terms: &terms, factors: &question.factors, filter: &filter, nodes, meaning };
-        let ranked = rank(snapshot, &said, &query)?;
+        let ranked = rank(snapshot, &postings, &query)?;
         scores.extend(ranked.into_iter().filter(|candidate| !phrase.contains(&candidate.node)));
     }
-    let matching = Matching::new(&said, &question.words, nodes);
+    let matching = Matching::new(&postings, &question.words, nodes);
     // A neighbour of a hit is also a candidate, and may be outside the filter.
     let fits = HitFilter::new(snapshot, &filter);
     // Of a text without words, only the newest nodes were searched, up to the limit.
@@ -235,9 +105,10 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     if let Some(meaning) = meaning {
         let near = meaning.similarities(snapshot, &hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
         let has_words = hits.iter().any(|hit| hit.own_words > 0);
-        let least = if has_words { SIMILAR } else { SIMILAR_WITHOUT_WORDS };
+        let least = if has_words { MIN_SIMILARITY } else { MIN_SIMILARITY_WITHOUT_WORDS };
         hits.iter_mut().zip(near).for_each(|(hit, near)| hit.similar = near >= least);
     }
+    demote_parts(&question, &mut hits);
     hits.sort_by(by_rank);
     let is_match = |hit: &Hit| {
         let has_words = if literal { phrase.contains(&hit.node.seq) } else { matching.has_rare_words(&hit.node) };
@@ -247,7 +118,7 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     let (mut hits, mut near): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(is_match);
     let mut absent = match literal && !hits.is_empty() {
         true => Vec::new(),
-        false => absent_words(snapshot, query, &question, (&said, &matching), (&filter, present))?,
+        false => absent_words(snapshot, query, &question, (&postings, &matching), (&filter, present))?,
     };
     if hits.is_empty() {
         let phrases = absent_phrases(snapshot, &question, &filter)?;
@@ -265,7 +136,7 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
                 let hit = hit(&question, &matching, node);
                 Ok((is_match(&hit) && fits.node(&hit.node)?).then_some(hit))
             })?;
-            is_complete &= said.words.iter().all(|word| word.complete);
+            is_complete &= postings.words.iter().all(|word| word.complete);
         } else {
             sort_by_time(&mut hits, query.oldest_first);
         }
@@ -279,18 +150,16 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     Ok(SearchResults { hits, near, matches, is_complete, words: question.words, absent })
 }
 
-/// Puts hits that repeat others behind them: nodes that the asker sees already, and questions that an agent answered by
-/// recall, with the answers.
-fn put_repeats_last(snapshot: &dyn Snapshot, query: &Query, hits: &mut [Hit]) -> Result<()> {
-    if query.only.seen_by.is_none() {
-        return Ok(());
+/// Lowers the score of hits that have the word of a query only within an identifier: `contextWindow` for `windows`.
+fn demote_parts(question: &ParsedQuery, hits: &mut [Hit]) {
+    let [word] = question.words.as_slice() else { return };
+    let mut reader = WordTokenizer::default();
+    let mut is_whole = |hit: &Hit| hit.own_words > 0 && has_whole_word(&hit.node, word, &mut reader);
+    let whole: Vec<bool> = hits.iter().map(&mut is_whole).collect();
+    if whole.contains(&true) {
+        let parts = hits.iter_mut().zip(whole).filter(|(hit, is_whole)| hit.own_words > 0 && !is_whole);
+        parts.for_each(|(hit, _)| hit.score *= PART_WEIGHT);
     }
-    let most = hits.len().min(query.limit.saturating_mul(REPEATS_FACTOR));
-    let best = &mut hits[..most];
-    load_neighbors(snapshot, None, best.iter_mut())?;
-    best.iter_mut().for_each(|hit| hit.in_view = query.in_view.contains(&hit.node.id));
-    best.sort_by_key(|hit| (hit.in_view, hit.is_answered_by_recall()));
-    Ok(())
 }
 
 /// Reads the nodes of ranked candidates that pass the filter.
@@ -339,8 +208,8 @@ fn exact_hit(node: Node) -> Hit {
         own_words: 0,
         similar: false,
         in_view: false,
-        before: None,
-        after: None,
+        parent: None,
+        first_continuation: None,
     }
 }
 
@@ -386,26 +255,4 @@ fn search_exact(
     load_neighbors(snapshot, query.only.seen_by, hits.iter_mut())?;
     let words = question.words.clone();
     Ok(SearchResults { hits, matches, is_complete, words, ..SearchResults::default() })
-}
-
-/// Reads the parent and the first continuation of each hit, and the turns of received messages.
-fn load_neighbors<'h>(
-    snapshot: &dyn Snapshot,
-    reader: Option<SessionId>,
-    hits: impl Iterator<Item = &'h mut Hit>,
-) -> Result<()> {
-    let mut hits: Vec<&mut Hit> = hits.collect();
-    let beside = snapshot.neighbors(&hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
-    let ends = |beside: &Neighbors| [beside.before, beside.after.first().copied()];
-    let mut seqs: Vec<u64> = beside.iter().flat_map(ends).flatten().collect();
-    seqs.sort_unstable();
-    seqs.dedup();
-    let nodes: HashMap<u64, Node> = snapshot.nodes_at(&seqs)?.into_iter().map(|node| (node.seq, node)).collect();
-    for (hit, beside) in hits.iter_mut().zip(&beside) {
-        [hit.before, hit.after] = ends(beside).map(|seq| nodes.get(&seq?).cloned());
-        for node in [Some(&mut hit.node), hit.before.as_mut(), hit.after.as_mut()].into_iter().flatten() {
-            reader.map_or(Ok(()), |reader| set_received_turn(snapshot, reader, node))?;
-        }
-    }
-    Ok(())
 }

@@ -74,7 +74,20 @@ answer reply response
 fix repair solve
 error exception failure
 bug defect
-config configuration setting
+config configuration setting cfg
+background bg
+foreground fg
+implementation impl
+production prod
+temporary temp tmp
+administrator admin
+performance perf
+package pkg
+button btn
+kubernetes k8s
+typescript ts
+javascript js
+python py
 repo repository
 database db
 auth authentication
@@ -100,11 +113,6 @@ variable var
 phone telephone mobile
 television tv
 flat apartment
-neighbor neighbour
-color colour
-favorite favourite
-theater theatre
-center centre
 airplane plane
 coworker colleague
 decide decision

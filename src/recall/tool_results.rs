@@ -1,8 +1,10 @@
 //! Results of tools: lists and counts by the name of the tool, by failure and by words.
 
+use std::collections::{HashMap, VecDeque};
+
 use serde_json::Value;
 
-use super::{Filter, Result, Scope, unnamed_call};
+use super::{Filter, Result, Scope, call_lines::given, matching::sort_descending, unnamed_call};
 use crate::{
     store::Snapshot,
     text_index::{WordTokenizer, call_text},
@@ -50,14 +52,16 @@ pub struct ToolQuery<'q> {
     pub failed: bool,
     /// Maximum number of listed results.
     pub limit: usize,
+    /// True to list the oldest results instead of the newest.
+    pub oldest_first: bool,
 }
 
 /// Results of a tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ToolResults {
-    /// The listed results, the newest first.
-    pub newest: Vec<Node>,
+    /// The listed results, the newest or the oldest first.
+    pub listed: Vec<Node>,
     /// Number of all selected results among those that were read.
     pub total: u64,
     /// Number of results that were read, if it is not the number of all; the newest are read.
@@ -74,7 +78,8 @@ pub fn find_tool_results(
     only: &Filter,
     query: &ToolQuery<'_>,
 ) -> Result<ToolResults> {
-    let (mut found, mut read) = (ToolResults::default(), 0);
+    // The newest last.
+    let (mut found, mut read, mut listed) = (ToolResults::default(), 0, VecDeque::new());
     let mut filter = only.within(snapshot, scope)?;
     while read < MAX_READ_RESULTS {
         let page = snapshot.tool_results(&filter, query.tool, READ_PAGE_RESULTS)?;
@@ -92,15 +97,20 @@ pub fn find_tool_results(
                 }
             }
             found.total += 1;
-            if found.newest.len() < query.limit {
-                found.newest.push(node);
+            if query.oldest_first || listed.len() < query.limit {
+                listed.push_front(node);
+                listed.truncate(query.limit);
             }
         }
         if is_last {
-            return Ok(found);
+            break;
         }
+        found.read = Some(read).filter(|read| *read >= MAX_READ_RESULTS);
     }
-    found.read = Some(read);
+    found.listed = match query.oldest_first {
+        true => listed.into(),
+        false => listed.into_iter().rev().collect(),
+    };
     Ok(found)
 }
 
@@ -108,14 +118,8 @@ pub fn find_tool_results(
 /// searched, the text itself is looked for.
 #[must_use]
 pub(crate) fn result_mentions(result: &Node, caller: Option<&Node>, text: &str, exact: bool) -> bool {
-    let call = match (&result.tool.call_id, caller.and_then(|caller| caller.tool.calls.as_ref())) {
-        (Some(id), Some(calls)) => {
-            let calls = serde_json::from_str(calls.as_str()).unwrap_or(Value::Null);
-            calls.as_array().into_iter().flatten().find(|call| call["id"].as_str() == Some(id)).cloned()
-        }
-        _ => unnamed_call(result),
-    };
-    let call = call.map(|call| call_text(&Value::from(vec![call]).to_string())).unwrap_or_default();
+    let call =
+        answered_call(result, caller).map(|call| call_text(&Value::from(vec![call]).to_string())).unwrap_or_default();
     let said = format!("{call}\n{}", result.content);
     let mut reader = WordTokenizer::default();
     let mut wanted = reader.query(text);
@@ -124,6 +128,44 @@ pub(crate) fn result_mentions(result: &Node, caller: Option<&Node>, text: &str, 
     }
     reader.each(&said, &mut |stem| wanted.retain(|word| word != stem));
     wanted.is_empty()
+}
+
+/// Returns the call that a result answers; `caller` is the node that called.
+fn answered_call(result: &Node, caller: Option<&Node>) -> Option<Value> {
+    match (&result.tool.call_id, caller.and_then(|caller| caller.tool.calls.as_ref())) {
+        (Some(id), Some(calls)) => {
+            let calls = serde_json::from_str(calls.as_str()).unwrap_or(Value::Null);
+            calls.as_array().into_iter().flatten().find(|call| call["id"].as_str() == Some(id)).cloned()
+        }
+        _ => unnamed_call(result),
+    }
+}
+
+/// Counts the programs that results of a shell tool ran first, the most frequent first. Results of other tools have none.
+///
+/// # Errors
+/// If the store cannot be read.
+pub(crate) fn count_programs(snapshot: &dyn Snapshot, results: &[Node]) -> Result<Vec<(String, u64)>> {
+    let mut counts = HashMap::new();
+    for result in results {
+        let caller = result.parent.map(|parent| snapshot.node(parent)).transpose()?.flatten();
+        let given = answered_call(result, caller.as_ref()).map(|call| given(&call));
+        if let Some(program) = given.as_ref().and_then(|given| given["command"].as_str()).and_then(first_program) {
+            *counts.entry(program.to_owned()).or_insert(0) += 1;
+        }
+    }
+    Ok(sort_descending(counts))
+}
+
+/// Returns the name of the first program of a shell command. `cd` and settings of variables before it are skipped.
+fn first_program(command: &str) -> Option<&str> {
+    let parts = command.split(['&', ';', '|', '\n']).map(str::trim);
+    let mut programs = parts.filter_map(|part| {
+        let word = part.split_whitespace().find(|word| !word.contains('='))?;
+        Some(word.rsplit('/').next().unwrap_or(word)).filter(|word| !word.is_empty())
+    });
+    let first = programs.next()?;
+    if first == "cd" { programs.next().or(Some(first)) } else { Some(first) }
 }
 
 /// True if a node is the result of a failed call, by its metadata, a refusal, or the exit code at its end.
@@ -144,4 +186,22 @@ pub(crate) fn exit_code(text: &str) -> Option<i64> {
     let number = after.trim_start_matches([':', ' ', '=']);
     let end = number.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(number.len());
     number[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_program;
+
+    #[test]
+    fn the_first_program_of_a_command_is_named() {
+        for (command, program) in [
+            ("cd /srv/app && npm run publish", Some("npm")),
+            ("RUST_LOG=debug /usr/bin/cargo test | tail -3", Some("cargo")),
+            ("grep -n \"a b\" src", Some("grep")),
+            ("cd /work", Some("cd")),
+            ("", None),
+        ] {
+            assert_eq!(first_program(command), program, "{command}");
+        }
+    }
 }

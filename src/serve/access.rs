@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    net::IpAddr,
+    net::{IpAddr, SocketAddr},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -20,6 +20,7 @@ use axum::{
 use super::{
     browser_login::{self, BrowserLogin},
     error::{ApiError, Result},
+    server::ServeError,
     settings::ServerSettings,
     state::AppState,
     token::{TokenRecord, TokenScope},
@@ -35,6 +36,14 @@ const TOKEN_HEADER: &str = "x-loom-token";
 
 /// Header that names the acting agent.
 const AGENT_HEADER: &str = "x-loom-agent";
+
+/// Returns an error for an address that other machines reach, unless there is a token.
+pub(super) fn require_token(address: SocketAddr, settings: &ServerSettings) -> Result<(), ServeError> {
+    if !address.ip().is_loopback() && settings.tokens.is_empty() {
+        return Err(ServeError::NoToken(address));
+    }
+    Ok(())
+}
 
 /// Sender of a request: its rights and its agent.
 #[derive(Debug, Clone)]
@@ -117,6 +126,11 @@ impl Caller {
 pub(super) struct ThoughtReader(pub(super) Option<AgentId>);
 
 impl ThoughtReader {
+    /// Removes the nodes that the caller may not read.
+    pub(super) fn retain_readable(self, nodes: &mut Vec<Node>) {
+        nodes.retain(|node| self.may_read(node));
+    }
+
     /// True if the caller may read a node.
     pub(super) fn may_read(self, node: &Node) -> bool {
         self.0.is_none_or(|agent| node.is_readable_by(agent))

@@ -18,10 +18,10 @@ use super::{
 };
 use crate::{
     id::{AgentId, NodeId},
-    ops::NodeDraft,
+    ops::{NodeDraft, TreeDraft},
     provider::Money,
     store::Mutation,
-    types::{AuthorType, Json, Mode, NewNode, NewTree, Op, Parent, ToolCallFields},
+    types::{AuthorType, Json, NewNode, Op, Parent, ToolCallFields},
 };
 
 /// Calls that wait for being recorded at most; further ones are not recorded.
@@ -108,9 +108,8 @@ pub(super) fn record(state: &AppState, caller: &Caller, call: RecordedCall) -> R
         let parent = match last {
             Some(last) => Parent::Node(last),
             None => {
-                let tree = new_tree(state);
-                let id = tree.id;
-                mutations.push(Mutation::CreateTree(tree));
+                let id = loom.tree_id();
+                mutations.push(Mutation::CreateTree(TreeDraft::new("").into_parts(id, loom.now()).0));
                 Parent::Root(id)
             }
         };
@@ -144,17 +143,6 @@ pub(super) fn record(state: &AppState, caller: &Caller, call: RecordedCall) -> R
         state.assign_project(caller, node.tree, root)?;
     }
     Ok(id)
-}
-
-fn new_tree(state: &AppState) -> NewTree {
-    NewTree {
-        id: state.loom().tree_id(),
-        title: None,
-        description: None,
-        mode: Mode::Dialogue,
-        system_context: None,
-        created_at: state.loom().now(),
-    }
 }
 
 fn draft(message: &Value) -> NodeDraft {

@@ -122,9 +122,9 @@ impl From<OpsError> for ApiError {
     fn from(error: OpsError) -> Self {
         let message = error.to_string();
         match error {
-            OpsError::NotFound { nearest, .. } => {
-                let error = Self::new(StatusCode::NOT_FOUND, "not_found", message);
-                if nearest.is_empty() { error } else { error.hint(format!("there are: {}", nearest.join(", "))) }
+            OpsError::NotFound { .. } => {
+                let answer = Self::new(StatusCode::NOT_FOUND, "not_found", message);
+                error.hint().into_iter().fold(answer, Self::hint)
             }
             OpsError::Ambiguous { candidates, .. } => {
                 let ids: Vec<String> = candidates.iter().map(|node| node.local.to_string()).collect();

@@ -85,9 +85,14 @@ impl PageParams {
         self.limit.unwrap_or(100) as usize
     }
 
+    /// Returns the number of entries to read for a page and its cursor.
+    pub(super) fn read_limit(&self) -> u32 {
+        self.limit.unwrap_or(100) + 1
+    }
+
     /// Returns the number of entries that the first page and its cursor need; 0: all, for a page after another one.
     pub(super) fn first_limit(&self) -> u32 {
-        if self.after.is_none() { self.limit.unwrap_or(100) + 1 } else { 0 }
+        if self.after.is_none() { self.read_limit() } else { 0 }
     }
 
     /// Returns the cursor as a number; 0 without one.

@@ -24,7 +24,7 @@ pub(super) struct Metrics {
     requests: Family<Labels, Counter>,
     seconds: Histogram,
     /// Open streams of events and of generations.
-    pub(super) streams: Gauge<i64, AtomicI64>,
+    streams: Gauge<i64, AtomicI64>,
     /// Nodes that requests appended.
     pub(super) appends: Counter,
     tokens: Family<Labels, Counter>,
@@ -52,7 +52,22 @@ impl Default for Metrics {
     }
 }
 
+/// Counts an open stream while it lives.
+pub(super) struct OpenStream(Gauge<i64, AtomicI64>);
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
 impl Metrics {
+    /// Counts an open stream of events or of a generation until the result is dropped.
+    pub(super) fn open_stream(&self) -> OpenStream {
+        self.streams.inc();
+        OpenStream(self.streams.clone())
+    }
+
     /// Counts an answered request. `route` is the pattern of the path, so that ids make no labels, nor does a method that no
     /// route has.
     pub(super) fn answered(&self, route: &str, method: &Method, status: u16, took: Duration) {

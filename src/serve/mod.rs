@@ -14,6 +14,7 @@ mod call_recorder;
 mod connection;
 mod delegation_runs;
 mod error;
+mod event_stream;
 mod extract;
 mod journal_tail;
 mod map_area;

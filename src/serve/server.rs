@@ -6,6 +6,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    access::require_token,
     call_recorder::{CallQueue, record_calls},
     connection,
     journal_tail::watch_journal,
@@ -63,9 +64,7 @@ impl Server {
     /// # Errors
     /// If the address is not a loopback address and there is no token, or it cannot be bound.
     pub async fn bind(address: SocketAddr, settings: ServerSettings) -> Result<Self, ServeError> {
-        if !address.ip().is_loopback() && settings.tokens.is_empty() {
-            return Err(ServeError::NoToken(address));
-        }
+        require_token(address, &settings)?;
         let listener = TcpListener::bind(address).await.map_err(|source| ServeError::Bind { address, source })?;
         Ok(Self { listener, settings })
     }

@@ -185,7 +185,7 @@ impl TreeShape {
         for entry in entries.iter().filter(|entry| !OTHER_CHANGES.contains(&entry.change.as_str())) {
             let Some(node) = entry.node.filter(|_| entry.change == "append") else { return Ok(false) };
             let Some(node) = snapshot.node(node)? else { return Ok(false) };
-            if node.kind != EdgeKind::Continuation || node.state.pruned_by.is_some() {
+            if node.kind != EdgeKind::Continuation || node.state.hidden_by.is_some() {
                 continue;
             }
             let Some(parent) = node.parent.map(|id| snapshot.node(id)).transpose()?.flatten() else { return Ok(false) };

@@ -10,7 +10,7 @@ use std::{
 use rand::{TryRng as _, rngs::SysRng};
 use serde::{Deserialize, Serialize};
 
-use crate::types::Timestamp;
+use crate::{store::sidecar_path, types::Timestamp};
 
 /// Rights of a token. Each scope includes the scopes before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -82,9 +82,7 @@ impl TokenFile {
     /// Names the token file of a database. The file need not exist.
     #[must_use]
     pub fn of(db: &Path) -> Self {
-        let mut path = db.as_os_str().to_owned();
-        path.push(".tokens");
-        Self { path: path.into(), cache: Mutex::default() }
+        Self { path: sidecar_path(db, ".tokens"), cache: Mutex::default() }
     }
 
     /// Reads all tokens, the oldest first.
@@ -144,16 +142,10 @@ impl TokenFile {
 
     /// Keeps other processes from changing the file until the lock is dropped.
     fn lock(&self) -> io::Result<fs::File> {
-        let file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(self.beside(".lock"))?;
+        let file =
+            fs::OpenOptions::new().write(true).create(true).truncate(false).open(sidecar_path(&self.path, ".lock"))?;
         file.lock()?;
         Ok(file)
-    }
-
-    /// Returns the path of a file beside this one.
-    fn beside(&self, suffix: &str) -> PathBuf {
-        let mut path = self.path.clone().into_os_string();
-        path.push(suffix);
-        path.into()
     }
 
     /// Replaces the file, readable by its owner only.
@@ -163,7 +155,7 @@ impl TokenFile {
             text.push_str(&serde_json::to_string(token).map_err(io::Error::other)?);
             text.push('\n');
         }
-        let part = self.beside(".part");
+        let part = sidecar_path(&self.path, ".part");
         let mut options = fs::OpenOptions::new();
         options.write(true).create(true).truncate(true);
         #[cfg(unix)]

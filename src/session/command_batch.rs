@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    SessionHost, generate::TaskReport, generate_request::HostTools, model_request_task::ReportSender,
+    SessionHost, generate_request::HostTools, generation_driver::TaskReport, model_request_task::ReportSender,
     result_metadata::result_metadata, stored_calls::call_id,
 };
 use crate::{
@@ -26,6 +26,8 @@ pub(super) struct CommandBatch {
     pub(super) loom: Loom,
     pub(super) agent: Agent,
     pub(super) session: SessionId,
+    /// True if the reply has the line `→ done`.
+    pub(super) done: bool,
     /// Node with the reply.
     pub(super) after: NodeId,
     /// Owner of the todos that the commands edit.
@@ -63,7 +65,9 @@ impl CommandBatch {
         let report = match self.save_results(&results, &requests, &parsed) {
             Ok(()) => {
                 let outcome = batch_outcome(&results, &parsed, &self.host.tool_access.tools);
-                let results = results.into_iter().map(|(_, result)| result).collect();
+                let mut results: Vec<CommandResult> = results.into_iter().map(|(_, result)| result).collect();
+                // Without a note, the model cannot see why it is asked again.
+                results.extend((self.done && outcome == BatchOutcome::Answered).then(turn_continues));
                 TaskReport::BatchDone { round: CommandRound { after: self.after, results }, session, outcome }
             }
             Err(error) => TaskReport::BatchFailed(error),
@@ -115,6 +119,17 @@ fn batch_outcome(results: &[(usize, CommandResult)], parsed: &[ExecRequest], too
         () if all(&ExecRequest::keeps_records) => BatchOutcome::Recorded,
         () if all(&confirms) => BatchOutcome::Changed,
         () => BatchOutcome::Answered,
+    }
+}
+
+/// Returns the note on a line `→ done` that did not end its turn.
+fn turn_continues() -> CommandResult {
+    CommandResult {
+        call: None,
+        line: "→ done".to_owned(),
+        answer: "the turn continues, because an answer above says more than ✓".to_owned(),
+        failed: false,
+        nodes: None,
     }
 }
 

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::generate::LEASE_DURATION;
+use super::generation_driver::LEASE_DURATION;
 use crate::{
     context::ContextOptions,
     ops::{Actor, ITEM_SESSION_LIFETIME, NodeDraft, OpsError, SessionDraft},

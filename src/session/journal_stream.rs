@@ -3,22 +3,14 @@
 use std::{
     pin::Pin,
     task::{Context, Poll},
-    time::Duration,
-    vec,
 };
 
 use futures_util::{Stream, StreamExt as _, stream};
 
 use crate::{
-    ops::{Loom, Result},
-    store::{JournalFilter, Watch},
+    ops::{JournalFollower, Loom, Result},
     types::JournalEntry,
 };
-
-/// Interval of the checks for commits. A check takes microseconds and reads no page of the file.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Maximum number of entries in one query.
-const PAGE_ENTRIES: u64 = 256;
 
 /// The journal's entries after a position, oldest first, as a [`Stream`] that waits for further commits of any process. It
 /// ends after an error; [`Loom::changes`] continues after the last entry.
@@ -48,12 +40,20 @@ impl Loom {
     /// ```
     #[must_use]
     pub fn changes(&self, after: u64) -> Changes {
-        let follower = Follower { loom: self.clone(), watch: None, after, page: Vec::new().into_iter(), full: true };
-        Changes(Box::pin(stream::unfold(Some(follower), |follower| async {
-            let mut follower = follower?;
-            match follower.next().await {
-                Ok(entry) => Some((Ok(entry), Some(follower))),
-                Err(error) => Some((Err(error), None)),
+        let follower = JournalFollower::new(self.clone(), after);
+        Changes(Box::pin(stream::unfold(Some((self.clone(), follower)), |state| async {
+            let (loom, mut follower) = state?;
+            loop {
+                if let Some(entry) = follower.take() {
+                    return Some((Ok(entry), Some((loom, follower))));
+                }
+                if !follower.has_more() {
+                    tokio::time::sleep(JournalFollower::POLL_INTERVAL).await;
+                }
+                match loom.run(move |_| follower.read().map(|()| follower)).await {
+                    Ok(read) => follower = read,
+                    Err(error) => return Some((Err(error), None)),
+                }
             }
         })))
     }
@@ -75,49 +75,4 @@ impl Stream for Changes {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.0.as_mut().poll_next(context)
     }
-}
-
-struct Follower {
-    loom: Loom,
-    /// `None` before the first read.
-    watch: Option<Box<dyn Watch>>,
-    after: u64,
-    page: vec::IntoIter<JournalEntry>,
-    /// True if there may be entries that no commit announces: at the start, and after a full page.
-    full: bool,
-}
-
-impl Follower {
-    async fn next(&mut self) -> Result<JournalEntry> {
-        loop {
-            if let Some(entry) = self.page.next() {
-                self.after = entry.seq;
-                return Ok(entry);
-            }
-            if !self.full {
-                tokio::time::sleep(POLL_INTERVAL).await;
-            }
-            let (watch, after, full) = (self.watch.take(), self.after, self.full);
-            let (watch, page) = self.loom.run(move |loom| read_page(loom, watch, after, full)).await?;
-            self.full = page.len() as u64 == PAGE_ENTRIES;
-            (self.watch, self.page) = (Some(watch), page.into_iter());
-        }
-    }
-}
-
-/// Reads the entries after a position if anything was committed since the last call. The watch begins before the read, so
-/// that a commit between both is not missed.
-fn read_page(
-    loom: &Loom,
-    watch: Option<Box<dyn Watch>>,
-    after: u64,
-    full: bool,
-) -> Result<(Box<dyn Watch>, Vec<JournalEntry>)> {
-    let mut watch = watch.map_or_else(|| loom.store().watch(), Ok)?;
-    if !watch.has_changed()? && !full {
-        return Ok((watch, Vec::new()));
-    }
-    let limit = u32::try_from(PAGE_ENTRIES).unwrap_or(u32::MAX);
-    let filter = JournalFilter { after, limit, oldest_first: true, ..JournalFilter::default() };
-    Ok((watch, loom.snapshot()?.journal(filter)?))
 }

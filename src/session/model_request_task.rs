@@ -1,6 +1,6 @@
 //! Model requests and their streams, each run by its own task.
 
-use std::{ops::Range, sync::Arc, time::Instant};
+use std::{ops::Range, sync::Arc};
 
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
@@ -9,12 +9,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    provider::{Finish, FinishReason, Generation, Model, ProviderError, Request, StreamError, StreamEvent},
+    provider::{Generation, Model, ProviderError, Request, StreamError, StreamEvent},
     turn::TurnInput,
 };
 
 /// Channel for reports of stream tasks, each with the index of its slot.
-pub(super) type ReportSender = mpsc::Sender<(usize, super::generate::TaskReport)>;
+pub(super) type ReportSender = mpsc::Sender<(usize, super::generation_driver::TaskReport)>;
 
 /// Forwards the cancellation token of each continuation to the driver as [`TurnInput::Cancelled`].
 pub(super) fn forward_cancellation(stops: &[CancellationToken], slots: usize, reports: &ReportSender) {
@@ -44,10 +44,10 @@ pub(super) fn report_panic(task: JoinHandle<()>, slots: Range<usize>, reports: &
 }
 
 /// Makes the report of a task that panicked.
-type PanicReport = fn() -> super::generate::TaskReport;
+type PanicReport = fn() -> super::generation_driver::TaskReport;
 
 /// Report of a model whose client panicked or has no reply for a slot.
-pub(super) fn stream_broken() -> super::generate::TaskReport {
+pub(super) fn stream_broken() -> super::generation_driver::TaskReport {
     TurnInput::StreamFailed(ProviderError::Broken { cause: StreamError::Panicked }).into()
 }
 
@@ -93,19 +93,8 @@ async fn run_stream(
     reports: ReportSender,
     permit: Option<Arc<OwnedSemaphorePermit>>,
 ) {
-    let started = Instant::now();
-    let mut stopped = false;
     let outcome = loop {
-        let next = tokio::select! {
-            next = generation.next() => next,
-            () = stop.cancelled(), if !stopped => {
-                // Text that was received before the cancellation is still delivered.
-                stopped = true;
-                generation.cancel();
-                continue;
-            }
-        };
-        match next {
+        match generation.next_until(&stop).await {
             Some(Ok(StreamEvent::Text(text))) => {
                 if reports.send((index, TurnInput::Text(text).into())).await.is_err() {
                     return;
@@ -113,12 +102,7 @@ async fn run_stream(
             }
             Some(Ok(StreamEvent::Done(finish))) => break TurnInput::StreamEnded(finish),
             Some(Err(error)) => break TurnInput::StreamFailed(error),
-            None => {
-                break TurnInput::StreamEnded(Finish {
-                    total: started.elapsed(),
-                    ..Finish::new(FinishReason::Interrupted)
-                });
-            }
+            None => break TurnInput::StreamFailed(ProviderError::Cancelled),
         }
     };
     drop(permit);

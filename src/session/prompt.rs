@@ -144,7 +144,7 @@ fn assemble_context(
         agent: author,
         leaf: position.from,
         versions: position.versions,
-        first_node: position.context_start,
+        context_start: position.context_start,
         session: session.as_ref(),
         rounds: position.progress.rounds,
         scope: position.progress.scope,

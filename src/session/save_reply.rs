@@ -7,14 +7,13 @@ use super::{
     stored_calls::stored_calls,
 };
 use crate::{
-    exec::todo_name,
     id::NodeId,
     ops::{Actor, NodeDraft, OpsError},
     provider::{FinishReason, Model, Prices, Sampling},
     store::Mutation,
     tools::HostTool,
     turn::RoundOutput,
-    types::{AuthorType, EdgeKind, Json, Node, Op, Parent, SessionPatch, Todo, ToolCallFields},
+    types::{AuthorType, EdgeKind, Json, Node, Op, Parent, SessionPatch, ToolCallFields},
 };
 
 /// Destination and metadata of a reply.
@@ -101,16 +100,4 @@ pub(super) async fn save(actor: &Actor, output: RoundOutput, options: &SaveOptio
     let receipt = actor.submit(op, mutations).await.map_err(OpsError::from)?;
     let id = receipt.nodes.first().map(|n| n.id).ok_or_else(|| OpsError::missing("node", "new"))?;
     Ok(actor.loom().node(id)?)
-}
-
-/// Appends a note with the open todos of a turn to its last node.
-pub(super) async fn append_open_todos_note(actor: &Actor, at: NodeId, todos: &[Todo]) -> Result<(), OpsError> {
-    let names: Vec<String> = todos.iter().map(todo_name).collect();
-    let draft = NodeDraft {
-        kind: Some(EdgeKind::Annotation),
-        author_type: Some(AuthorType::System),
-        ..NodeDraft::text(format!("The turn ended with open todos: {}", names.join(" · ")))
-    };
-    actor.submit(Op::Turn, vec![Mutation::Append(Box::new(actor.draft(Parent::Node(at), draft)))]).await?;
-    Ok(())
 }

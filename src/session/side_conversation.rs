@@ -16,7 +16,7 @@ use super::{
 use crate::{
     id::NodeId,
     ops::{Actor, NodeDraft, OpsError},
-    provider::{Finish, Message, Model, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent},
+    provider::{Finish, Message, Model, Prices, Prompt, ProviderError, Request, Sampling},
     store::Mutation,
     tokens::estimated_tokens,
     turn::RoundOutput,
@@ -87,18 +87,11 @@ impl SideConversation {
         let request = Request { sampling: sampling(), ..Request::new(Prompt::Chat(self.messages.clone())) };
         let mut reply = self.model.stream(request);
         let mut answer = String::new();
-        loop {
-            let next = tokio::select! {
-                next = reply.next() => next,
-                () = cancel.cancelled() => return Err(ProviderError::Cancelled.into()),
-            };
-            match next {
-                Some(Ok(StreamEvent::Text(text))) => answer.push_str(&text),
-                Some(Ok(StreamEvent::Done(finish))) if !answer.trim().is_empty() => return Ok((answer, finish)),
-                Some(Ok(StreamEvent::Done(_))) | None => return Err(GenerateError::Empty),
-                Some(Err(error)) => return Err(error.into()),
-            }
-        }
+        let finish = tokio::select! {
+            end = reply.read_to_string(&mut answer) => end?,
+            () = cancel.cancelled() => return Err(ProviderError::Cancelled.into()),
+        };
+        if answer.trim().is_empty() { Err(GenerateError::Empty) } else { Ok((answer, finish)) }
     }
 }
 

@@ -6,9 +6,12 @@ use super::{
     SessionState, StateEntry,
     state::{entry_text, push_bounded},
 };
+use crate::types::{first_words, one_line};
 
 /// Maximum number of resolved errors. The oldest are dropped.
 pub(super) const MAX_RESOLVED_ERRORS: usize = 5;
+/// Maximum length in characters of a resolved error.
+const MAX_RESOLVED_CHARS: usize = 280;
 /// Maximum number of failed commands that may still succeed.
 const MAX_PENDING_ERRORS: usize = 10;
 
@@ -16,7 +19,7 @@ const MAX_PENDING_ERRORS: usize = 10;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PendingError {
     command: String,
-    /// Most descriptive line of the output.
+    /// Failures that the output names.
     error: String,
     turn: u64,
 }
@@ -36,7 +39,7 @@ impl SessionState {
         // A file changed in between probably fixed the error.
         let by = self.files_touched.iter().rev().find(|file| file.turn > failed);
         let by = by.map(|file| format!("after {} was {}, ", file.path, file.action)).unwrap_or_default();
-        let text = entry_text(&format!("{error} — fixed: {by}`{command}` works"));
+        let text = first_words(&one_line(&format!("{error} — fixed: {by}`{command}` works")), MAX_RESOLVED_CHARS);
         push_bounded(&mut self.errors_resolved, MAX_RESOLVED_ERRORS, StateEntry { text, turn }, |old, new| {
             old.text == new.text
         });

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Directive, RecordKind, directives::DirectiveTriggers};
 
+/// Version of the code that applies the rules. A state that another version made is no damage.
+const EXTRACTION_VERSION: u32 = 2;
+
 /// A word that identifies tools that write files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileWriteTool {
@@ -124,7 +127,7 @@ impl ExtractionRules {
     /// Hash of the rules, to detect that they changed.
     fn fingerprint(&self) -> i64 {
         // Lists of strings always serialize.
-        let text = serde_json::to_vec(self).unwrap_or_default();
+        let text = serde_json::to_vec(&(EXTRACTION_VERSION, self)).unwrap_or_default();
         let hash = blake3::hash(&text);
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&hash.as_bytes()[..8]);

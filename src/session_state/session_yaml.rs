@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{FileChange, SessionState, StateEntry};
+use super::{SessionState, StateEntry};
 use crate::{
     id::SessionId,
     tokens::estimated_tokens,
@@ -55,7 +55,7 @@ struct StateYaml {
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<SessionYaml>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    files_touched: Vec<FileChange>,
+    files_touched: Vec<FileYaml>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     key_decisions: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -66,6 +66,15 @@ struct StateYaml {
     errors_resolved: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     todos: Option<TodosYaml>,
+}
+
+#[derive(Serialize)]
+struct FileYaml {
+    path: String,
+    action: String,
+    turn: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -123,9 +132,21 @@ impl SessionState {
     fn entries_yaml(&self) -> StateYaml {
         let lines =
             |list: &[StateEntry]| list.iter().map(|entry| format!("{} (turn {})", entry.text, entry.turn)).collect();
+        // On one line, because a list of numbers would have a line for each.
+        let earlier = |turns: &[u64]| {
+            let named: Vec<String> = turns.iter().map(u64::to_string).collect();
+            let unit = if turns.len() == 1 { "turn" } else { "turns" };
+            (!named.is_empty()).then(|| format!("{unit} {}", named.join(", ")))
+        };
+        let files = self.files_touched.iter().map(|file| FileYaml {
+            path: file.path.clone(),
+            action: file.action.clone(),
+            turn: file.turn,
+            earlier: earlier(&file.earlier),
+        });
         StateYaml {
             session: None,
-            files_touched: self.files_touched.clone(),
+            files_touched: files.collect(),
             key_decisions: lines(&self.key_decisions),
             constraints: lines(&self.constraints),
             current_focus: None,

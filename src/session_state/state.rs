@@ -9,6 +9,8 @@ use crate::types::{AuthorType, EdgeKind, Json, NewNode, coded, first_words, one_
 pub(super) const MAX_FILES: usize = 20;
 pub(super) const MAX_DECISIONS: usize = 10;
 pub(super) const MAX_CONSTRAINTS: usize = 10;
+/// Maximum number of changes of a file before the last one.
+const MAX_EARLIER_CHANGES: usize = 4;
 /// Maximum length in characters of an entry or a path.
 pub(super) const MAX_ENTRY_CHARS: usize = 200;
 
@@ -36,7 +38,7 @@ pub struct SessionRecord {
     pub turn: u64,
 }
 
-/// Last change of a file.
+/// Last change of a file, with the turns of earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileChange {
@@ -46,6 +48,9 @@ pub struct FileChange {
     pub action: String,
     /// Turn of the change.
     pub turn: u64,
+    /// Turns of at most four earlier changes, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<u64>,
 }
 
 /// A text with the turn that it comes from.
@@ -194,11 +199,24 @@ impl SessionState {
 
     pub(super) fn add_file_change(&mut self, path: &str, action: &str, turn: u64) {
         let (path, action) = (path_entry(path), entry_text(action));
-        if !path.is_empty() {
-            push_bounded(&mut self.files_touched, MAX_FILES, FileChange { path, action, turn }, |old, new| {
-                old.path == new.path
-            });
+        if path.is_empty() {
+            return;
         }
+        let mut earlier = Vec::new();
+        if let Some(old) = self.files_touched.iter_mut().find(|file| file.path == path) {
+            earlier = std::mem::take(&mut old.earlier);
+            if old.turn != turn {
+                push_bounded(&mut earlier, MAX_EARLIER_CHANGES, old.turn, |old, new| old == new);
+            }
+        }
+        let change = FileChange { path, action, turn, earlier };
+        push_bounded(&mut self.files_touched, MAX_FILES, change, |old, new| old.path == new.path);
+    }
+
+    /// True if a file was changed after a turn.
+    pub(crate) fn was_changed_after(&self, path: &str, turn: u64) -> bool {
+        let path = path_entry(path);
+        self.files_touched.iter().any(|file| file.path == path && file.turn > turn)
     }
 }
 

@@ -177,6 +177,10 @@ fn every_list_and_the_yaml_are_bounded() {
 #[test]
 fn the_yaml_is_as_specified() {
     let mut state = SessionState::default();
+    state.add_file_change("src/auth.py", "created", 3);
+    state.add_file_change("src/main.py", "edited", 9);
+    state.add_file_change("src/main.py", "edited", 10);
+    (7..=12).for_each(|turn| state.add_file_change("src/auth.py", "edited", turn));
     state.add_file_change("src/auth.py", "edited", 12);
     state.record(&SessionRecord {
         kind: RecordKind::Decision,
@@ -212,8 +216,9 @@ fn the_error_of_a_failed_command_names_what_failed() {
             "error[E0308]: mismatched types",
         ),
         (
-            "test_eval.py::test_adds PASSED [ 50%]\ntest_eval.py::test_divides FAILED [100%]\n=== 1 failed, 1 passed in 0.02s ===",
-            "test_eval.py::test_divides FAILED [100%]",
+            "test_eval.py::test_adds PASSED [ 50%]\ntest_eval.py::test_divides FAILED [100%]\nE   ValueError: no\n=== 1 failed, 1 \
+             passed in 0.02s ===",
+            "test_eval.py::test_divides FAILED [100%] (ValueError: no)",
         ),
         (
             "src/a.ts(3,5): error TS2345: Wrong type.\nnpm ERR! code 2\nnpm ERR! a log of the error",
@@ -221,7 +226,22 @@ fn the_error_of_a_failed_command_names_what_failed() {
         ),
         (
             "--- FAIL: TestDivides (0.00s)\n    eval_test.go:9: got 2\nFAIL\nFAIL\tcalc\t0.002s",
-            "--- FAIL: TestDivides (0.00s)",
+            "--- FAIL: TestDivides (0.00s) (eval_test.go:9: got 2)",
+        ),
+        (
+            "running 3 tests\ntest one_point ... FAILED\ntest touching ... FAILED\ntest nested ... FAILED\n\nfailures:\n\n---- touching \
+             stdout ----\nthread 'touching' (2) panicked at tests/a.rs:9:5:\nassertion `left == right` failed\n\nthread 'one_point' (1) \
+             panicked at tests/a.rs:4:31:\ncalled `Option::unwrap()` on a `None` value\nstack backtrace:\n\nfailures:\n    nested",
+            "test one_point ... FAILED (called `Option::unwrap()` on a `None` value), also touching, nested",
+        ),
+        (
+            "FAILED test_eval.py::test_a - assert 1 == 2\nFAILED test_eval.py::test_b - assert 3 == 4\nE   assert 1 == 2\n2 failed",
+            "FAILED test_eval.py::test_a - assert 1 == 2, also test_eval.py::test_b",
+        ),
+        (
+            "test a ... FAILED\ntest b ... FAILED\ntest c ... FAILED\ntest d ... FAILED\ntest e ... FAILED\ntest f ... FAILED\ntest g \
+             ... FAILED",
+            "test a ... FAILED, also b, c, d, e and 2 more",
         ),
         ("Traceback (most recent call last):\n  File \"a.py\"\nValueError: no such key", "ValueError: no such key"),
         ("error: test failed, to rerun pass `--lib`", "error: test failed, to rerun pass `--lib`"),

@@ -9,8 +9,14 @@ use crate::types::{first_words, one_line};
 const WRITTEN: &str = "written";
 /// Codes of errors of calls that did not run.
 const REFUSALS: [&str; 2] = ["CANCELLED", "PERMISSION_DENIED"];
-/// Maximum length in characters of an error line or a commit subject.
-const MAX_ERROR_CHARS: usize = 100;
+/// Maximum length in characters of a line that names a failure, or of a commit subject.
+const MAX_LINE_CHARS: usize = 100;
+/// Maximum length in characters of an error: a line that names a failure, its message, and the names of other failures.
+const MAX_ERROR_CHARS: usize = 160;
+const MAX_MESSAGE_CHARS: usize = 60;
+const MAX_NAME_CHARS: usize = 40;
+/// Maximum number of other failures that an error names.
+const MAX_OTHER_FAILURES: usize = 4;
 
 impl SessionState {
     /// Updates the state from the result of a tool.
@@ -53,7 +59,7 @@ impl SessionState {
 
     fn ingest_command(&mut self, rules: &ExtractionRules, tool: &str, command: &str, code: i64, turn: &TurnRecord<'_>) {
         if code != 0 {
-            return self.command_failed(command, error_line(rules, turn.content), turn.turn);
+            return self.command_failed(command, error_text(rules, turn.content), turn.turn);
         }
         self.command_succeeded(command, turn.turn);
         // A tool named `git…` takes the subcommand only: `git_command(args: "commit …")`.
@@ -62,7 +68,7 @@ impl SessionState {
         if let Some(commit) = rules.commits.iter().find(|commit| spaced.contains(commit.as_str())) {
             let rest = spaced.split_once(commit.as_str()).map_or("", |(_, rest)| rest);
             let subject = message_option(rest).or_else(|| commit_subject(turn.content));
-            let subject = subject.unwrap_or_else(|| first_words(rest.trim(), MAX_ERROR_CHARS));
+            let subject = subject.unwrap_or_else(|| first_words(rest.trim(), MAX_LINE_CHARS));
             self.add_entry(RecordKind::Decision, format!("committed: {subject}").trim_end_matches(": "), turn.turn);
         }
     }
@@ -139,8 +145,12 @@ fn find_exit_code(rules: &ExtractionRules, text: &str) -> Option<i64> {
     })
 }
 
+/// Marks of lines that name a failed test, in lower case.
+const RUST_TEST_MARK: &str = "... failed";
+const GO_TEST_MARK: &str = "--- fail: ";
+const PYTEST_MARK: &str = ".py::";
 /// Marks of lines that name what failed, in lower case: a test, a place, a type error.
-const NAMING_MARKS: &[&str] = &["... failed", "panicked at", "error[e", "--- fail: ", ": error ts", "● "];
+const NAMING_MARKS: &[&str] = &[RUST_TEST_MARK, "panicked at", "error[e", GO_TEST_MARK, ": error ts", "● "];
 /// Beginnings of lines that only say that something failed, in lower case.
 const TRAILERS: &[&str] = &[
     "error: test failed",
@@ -159,30 +169,78 @@ const TRAILERS: &[&str] = &[
     "=",
 ];
 
-/// Returns the line of an output that describes the error best: the first that names what failed, else the last with an
-/// error word, else the last line.
-fn error_line(rules: &ExtractionRules, content: &str) -> String {
+/// Returns the failures in an output: the first line that names what failed, its message, and the names of the others. Else
+/// the last line with an error word, else the last line.
+fn error_text(rules: &ExtractionRules, content: &str) -> String {
     let lines =
         || content.lines().map(str::trim).filter(|line| !line.is_empty() && find_exit_code(rules, line).is_none());
-    let is_trailer = |line: &str| {
-        let lower = line.to_lowercase();
-        TRAILERS.iter().any(|start| lower.starts_with(start))
+    let mut named = lines().filter_map(|line| naming_mark(line).map(|mark| (mark, line)));
+    let Some((mark, first)) = named.next() else {
+        let error = |line: &&str| {
+            let lower = line.to_lowercase();
+            ["error", "failed", "panicked", "exception", "not found", "denied"].iter().any(|word| lower.contains(word))
+        };
+        let line = lines().rfind(|line| error(line) && !is_trailer(line));
+        let line = line.or_else(|| lines().rfind(error)).or_else(|| lines().next_back());
+        return first_words(line.unwrap_or("it failed"), MAX_LINE_CHARS);
     };
-    let names = |line: &&str| {
-        let lower = line.to_lowercase();
-        let is_pytest = lower.contains(".py::") && lower.contains("failed");
-        !is_trailer(line) && (is_pytest || NAMING_MARKS.iter().any(|mark| lower.contains(mark)))
-    };
-    let error = |line: &&str| {
-        let lower = line.to_lowercase();
-        ["error", "failed", "panicked", "exception", "not found", "denied"].iter().any(|word| lower.contains(word))
-    };
-    let line = lines()
-        .find(names)
-        .or_else(|| lines().rfind(|line| error(line) && !is_trailer(line)))
-        .or_else(|| lines().rfind(error))
-        .or_else(|| lines().next_back());
-    first_words(line.unwrap_or("it failed"), MAX_ERROR_CHARS)
+    let mut names = vec![failure_name(first)];
+    for name in named.filter(|(other, _)| *other == mark).map(|(_, line)| failure_name(line)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut text = first_words(first, MAX_LINE_CHARS);
+    if let Some(message) = failure_message(mark, first, lines()) {
+        text.push_str(&format!(" ({})", first_words(message, MAX_MESSAGE_CHARS)));
+    }
+    for (at, name) in names.iter().enumerate().skip(1).take(MAX_OTHER_FAILURES) {
+        let gap = if at == 1 { ", also " } else { ", " };
+        text.push_str(&format!("{gap}{}", first_words(name, MAX_NAME_CHARS)));
+    }
+    let text = first_words(&text, MAX_ERROR_CHARS);
+    match names.len().saturating_sub(1 + MAX_OTHER_FAILURES) {
+        0 => text,
+        more => format!("{text} and {more} more"),
+    }
+}
+
+/// True if a line only says that something failed.
+fn is_trailer(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    TRAILERS.iter().any(|start| lower.starts_with(start))
+}
+
+/// Returns the mark of a line that names what failed.
+fn naming_mark(line: &str) -> Option<&'static str> {
+    let lower = line.to_lowercase();
+    let is_pytest = lower.contains(PYTEST_MARK) && lower.contains("failed");
+    let mark = is_pytest.then_some(PYTEST_MARK);
+    mark.or_else(|| NAMING_MARKS.iter().copied().find(|mark| lower.contains(mark))).filter(|_| !is_trailer(line))
+}
+
+/// Returns the name of the test in a line that names what failed, else the line.
+fn failure_name(line: &str) -> &str {
+    if let Some(test) = line.split_whitespace().find(|word| word.contains(PYTEST_MARK)) {
+        return test;
+    }
+    let prefix = ["test ", "--- FAIL: ", "● "].into_iter().find_map(|prefix| line.strip_prefix(prefix));
+    prefix.map_or(line, |name| name.split(" ... ").next().and_then(|name| name.split(" (").next()).unwrap_or(name))
+}
+
+/// Returns the message of the failure that the line `first` names.
+fn failure_message<'a>(mark: &str, first: &str, mut lines: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    match mark {
+        RUST_TEST_MARK => {
+            let thread = format!("'{}'", failure_name(first));
+            let mut after = lines.skip_while(|line| !line.contains("panicked at") || !line.contains(&thread));
+            after.nth(1).filter(|line| !is_trailer(line) && !line.starts_with("note: "))
+        }
+        GO_TEST_MARK => lines.skip_while(|line| *line != first).nth(1).filter(|line| line.contains(".go:")),
+        // A line of the summary has the message.
+        PYTEST_MARK if !first.contains(" - ") => lines.find_map(|line| line.strip_prefix("E ")).map(str::trim),
+        _ => None,
+    }
 }
 
 /// Returns the text of the `-m` option of `git commit`.
@@ -194,11 +252,11 @@ fn message_option(arguments: &str) -> Option<String> {
         Some(quote) => rest[1..].split(quote).next().unwrap_or(""),
         None => rest.split(' ').next().unwrap_or(""),
     };
-    (!said.is_empty()).then(|| first_words(said, MAX_ERROR_CHARS))
+    (!said.is_empty()).then(|| first_words(said, MAX_LINE_CHARS))
 }
 
 /// Returns the subject from the output of git: `[main 1a2b3c4] Add refresh tokens`.
 fn commit_subject(content: &str) -> Option<String> {
     let line = content.lines().map(str::trim).find(|line| line.starts_with('[') && line.contains("] "))?;
-    line.split_once("] ").map(|(_, subject)| first_words(subject, MAX_ERROR_CHARS))
+    line.split_once("] ").map(|(_, subject)| first_words(subject, MAX_LINE_CHARS))
 }

@@ -110,7 +110,34 @@ pub enum StoreError {
 /// The result of a store call.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
+impl From<std::io::Error> for StoreError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io { detail: error.to_string() }
+    }
+}
+
 impl StoreError {
+    /// Returns an equal error for another caller. An error of the backend becomes its text.
+    pub(super) fn duplicate(&self) -> Self {
+        match self {
+            Self::NotFound { what, id } => Self::NotFound { what, id: id.clone() },
+            Self::Conflict(said) => Self::Conflict(said.clone()),
+            Self::Leased { agent, node, seconds } => {
+                Self::Leased { agent: agent.clone(), node: node.clone(), seconds: *seconds }
+            }
+            Self::Refused(said) => Self::Refused(said.clone()),
+            Self::Busy { waited } => Self::Busy { waited: *waited },
+            Self::ReadOnly { path } => Self::ReadOnly { path: path.clone() },
+            Self::Full => Self::Full,
+            Self::Damaged { detail } => Self::Damaged { detail: detail.clone() },
+            Self::Undecodable(said) => Self::Undecodable(said.clone()),
+            Self::Io { detail } => Self::Io { detail: detail.clone() },
+            Self::SessionEnded => Self::SessionEnded,
+            Self::Closed => Self::Closed,
+            other => Self::Io { detail: other.to_string() },
+        }
+    }
+
     /// Creates a [`StoreError::NotFound`].
     pub(crate) fn not_found(what: &'static str, id: impl ToString) -> Self {
         Self::NotFound { what, id: id.to_string() }

@@ -1,4 +1,6 @@
 //! Rules of local ids on every backend: the id of a new node, and suggestions for a mistyped one.
+//!
+//! A new node gets the shortest local id. If it is taken in the tree, the id grows by a character until it is free.
 
 use super::{LocalIdLookup, Result, StoreError};
 use crate::{

@@ -52,6 +52,14 @@ impl Location {
     }
 }
 
+/// Returns the path of a file beside another: its name with this ending appended.
+#[must_use]
+pub(crate) fn sidecar_path(file: &Path, ending: &str) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push(ending);
+    path.into()
+}
+
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -65,6 +65,9 @@ pub trait NodeReader {
     /// The node reached from `of` by following the newest visible continuation at each step. Returns `of` itself if it
     /// has no continuation, `None` if the node does not exist.
     fn leaf(&self, of: NodeId) -> Result<Option<Node>>;
+    /// The node itself if it is visible, else its nearest visible ancestor; above a version is its original. `None` if the
+    /// node does not exist.
+    fn nearest_visible(&self, node: NodeId) -> Result<Option<Node>>;
     /// The nodes outside of `target` that share its text: copies, edits and halves of splits, in either direction.
     /// Purged nodes are excluded. Reads every node once.
     fn copies(&self, target: PurgeTarget) -> Result<Vec<Node>>;

@@ -71,7 +71,7 @@ pub struct TermPostings {
     /// with other terms.
     pub complete: bool,
     /// Number of passages that contain the term, estimated if `hits` is incomplete.
-    pub about: u64,
+    pub estimated_passages: u64,
 }
 
 /// The postings of a list of search terms.
@@ -83,9 +83,9 @@ pub struct Postings {
     /// The passages that contain any of the terms.
     pub passages: Vec<PassageHit>,
     /// Number of passages in the whole store.
-    pub all: u64,
-    /// Total length of these passages, in words.
-    pub length: u64,
+    pub passage_count: u64,
+    /// Number of words in these passages.
+    pub word_count: u64,
 }
 
 /// The nodes directly before and after a node.

@@ -1,6 +1,7 @@
 //! Rules of undo and redo on every backend, based on the journal's entries alone.
 //!
-//! Every entry holds its inverse mutation. Undoing a group applies the inverses, the last first, which is journaled in
+//! Every entry holds its inverse mutation, which `apply*.rs` of each backend makes when it applies a mutation; that of a
+//! moved session is [`move_back`], that of an append is made when it is undone. Undoing a group applies the inverses, the last first, which is journaled in
 //! the same way; undoing an undo is a redo. The next group is found by one walk over the entries, newest first: an undo
 //! deactivates its target, and a redo deactivates the undo that it targets.
 

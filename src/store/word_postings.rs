@@ -37,8 +37,12 @@ pub(super) fn burst(node: i64, now: i64, before: Option<(i64, i64)>) -> i64 {
 impl Postings {
     /// No hits of some terms, in an index with this number of passages and words.
     pub(super) fn of_index(terms: usize, passages: i64, words: i64) -> Self {
-        let words_of_terms = vec![TermPostings::default(); terms];
-        Self { words: words_of_terms, passages: Vec::new(), all: passages.unsigned_abs(), length: words.unsigned_abs() }
+        Self {
+            words: vec![TermPostings::default(); terms],
+            passages: Vec::new(),
+            passage_count: passages.unsigned_abs(),
+            word_count: words.unsigned_abs(),
+        }
     }
 
     /// The incompletely read terms, and the completely read ones with hits; the rarest first.
@@ -46,8 +50,8 @@ impl Postings {
         let (mut rare, mut frequent): (Vec<usize>, Vec<usize>) =
             (0..self.words.len()).partition(|word| self.words[*word].complete);
         rare.retain(|word| !self.words[*word].hits.is_empty());
-        frequent.sort_by_key(|word| self.words[*word].about);
-        rare.sort_by_key(|word| self.words[*word].about);
+        frequent.sort_by_key(|word| self.words[*word].estimated_passages);
+        rare.sort_by_key(|word| self.words[*word].estimated_passages);
         (frequent, rare)
     }
 
@@ -59,9 +63,9 @@ impl Postings {
         wanted: &HashMap<&str, usize>,
         burst: impl Fn() -> Result<i64>,
     ) -> Result<()> {
-        self.all += passages.len() as u64;
+        self.passage_count += passages.len() as u64;
         for (part, passage) in (0..).zip(passages) {
-            self.length += u64::from(passage.count);
+            self.word_count += u64::from(passage.count);
             let mut counts: Vec<(usize, u32)> = Vec::new();
             for word in passage.words.split_ascii_whitespace().filter_map(|word| wanted.get(word)) {
                 match counts.iter_mut().find(|(at, _)| at == word) {
@@ -77,7 +81,7 @@ impl Postings {
             self.passages.push(PassageHit { node, part, place: Some(place) });
             for (word, count) in counts {
                 self.words[word].hits.push((at, count));
-                self.words[word].about += 1;
+                self.words[word].estimated_passages += 1;
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Tokenizer of the search index. Texts and queries use the same one, so that their words match.
 //!
 //! A word is lower case, without accents, and reduced to its English stem; an irregular form becomes its base form
-//! first (`went` to `go`). Other languages use the word boundaries of Unicode. Scripts without spaces (Chinese,
+//! first (`went` to `go`), and British spelling American. Other languages use the word boundaries of Unicode. Scripts without spaces (Chinese,
 //! Japanese, Korean, Thai) give single characters and overlapping pairs, so that a query of one or two characters
 //! matches. An identifier (`snake_case`, `camelCase`, `src/auth.py`) gives one word with `_`, and then its parts.
 //! Stopwords are omitted.
@@ -15,10 +15,14 @@ use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::stopwords::{base_form, is_stopword};
+use super::{
+    spelling::american,
+    stopwords::{base_form, is_stopword},
+};
+use crate::types::truncate_bytes;
 
 /// Version of these rules and of those for the text of calls. The store rebuilds an index of another version.
-pub(crate) const TOKENIZER_VERSION: u32 = 2;
+pub(crate) const TOKENIZER_VERSION: u32 = 3;
 /// Maximum number of passages of a text.
 pub(crate) const MAX_PASSAGES: usize = 256;
 
@@ -179,7 +183,11 @@ impl WordTokenizer {
                     .collect();
                 // Some words contain ASCII marks, which would split them in the index.
                 for part in plain.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric()) {
-                    if part.is_ascii() { self.identifier_words(part, each) } else { each(truncate_word(part)) }
+                    if part.is_ascii() {
+                        self.identifier_words(part, each)
+                    } else {
+                        each(truncate_bytes(part, MAX_WORD_BYTES))
+                    }
                 }
             } else {
                 word.chars().filter(|c| is_emoji(*c)).for_each(|c| each(c.encode_utf8(&mut [0; 4])));
@@ -194,9 +202,9 @@ impl WordTokenizer {
             return;
         }
         if word.len() > MAX_WORD_BYTES || word.bytes().any(|byte| byte.is_ascii_digit()) {
-            return each(truncate_word(word));
+            return each(truncate_bytes(word, MAX_WORD_BYTES));
         }
-        each(&self.stemmer.stem(base_form(word)));
+        each(&self.stemmer.stem(&american(base_form(word))));
     }
 }
 
@@ -274,14 +282,6 @@ fn split_camel_case(word: &str) -> Vec<&str> {
         parts.push(&word[start..]);
     }
     parts
-}
-
-fn truncate_word(word: &str) -> &str {
-    let mut end = word.len().min(MAX_WORD_BYTES);
-    while !word.is_char_boundary(end) {
-        end -= 1;
-    }
-    &word[..end]
 }
 
 #[cfg(test)]

@@ -6,16 +6,16 @@
 //! [`SummaryRequest`]. Parsing is in [`crate::arrow`], execution in [`crate::exec`].
 
 mod argument;
-mod declare;
+mod arrow_reference;
 mod error;
 mod help;
 mod host_tool;
-pub(crate) mod json_arguments;
 mod limits;
-mod native;
+mod native_tools;
 mod node_ref;
 mod operations;
-mod reference;
+mod operations_macro;
+pub(crate) mod parse_tool_call;
 mod required_permissions;
 mod schema;
 mod spec;
@@ -24,6 +24,8 @@ mod values;
 mod web_search;
 
 pub use argument::{ArgSpec, ArgType};
+#[doc(hidden)] // for the program
+pub use arrow_reference::reference;
 pub use error::{ErrorCode, ToolError};
 pub(crate) use help::explain_host_tool;
 pub use help::{command_forms, explain, overview};
@@ -31,11 +33,9 @@ pub use host_tool::HostTool;
 #[doc(hidden)] // for the program
 pub use limits::{DEFAULT_REPLY_TOKENS, MAX_BATCH_LINES, MAX_CONTENT_BYTES};
 pub(crate) use limits::{MAX_CONTINUATIONS, MAX_SEARCH_RESULTS, MAX_TREE_DEPTH, MAX_UNDO_STEPS};
-pub use native::{NativeAlias, NativeToolSpec, native};
+pub use native_tools::{NativeAlias, NativeToolSpec, native};
 pub use node_ref::{NodeRange, NodeRef};
 pub use operations::{Command, TABLE, Tool};
-#[doc(hidden)] // for the program
-pub use reference::reference;
 #[doc(hidden)] // for the program
 pub use required_permissions::missing_permission;
 pub use schema::schema;

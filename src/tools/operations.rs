@@ -1,9 +1,9 @@
 //! The operations: each with its words, permission, help, examples and typed arguments, declared once.
 //!
 //! The classifier's lexicon, `→ help`, the JSON schemas of tool calls, `docs/arrow.md`, the permission check and
-//! [`Command`] itself are derived from this list by [`declare`](super::declare). The JSON form (`loom parse` prints it)
-//! is the serde form of the fields. Ids stay as written, in lower case and without brackets. The executor resolves
-//! them, because that needs a store.
+//! [`Command`] itself are derived from this list by [`operations_macro`](super::operations_macro). The JSON form
+//! (`loom parse` prints it) is the serde form of the fields. Ids stay as written, in lower case and without brackets. The
+//! executor resolves them, because that needs a store.
 
 mod items;
 
@@ -14,7 +14,7 @@ use super::{
     MAX_TREE_DEPTH, MAX_UNDO_STEPS, MemoryView, NodeRange, NodeRef, Range, RecallFilter, Relative, ResponseKind,
     SearchDepth, SideEffect, ToolGroup, ToolSpec, Topic, WritePlace,
     argument::Argument,
-    declare::{argument, dependent, names, operations},
+    operations_macro::{argument, dependent, names, operations},
 };
 use crate::types::{Permission, TodoDraft};
 
@@ -248,7 +248,8 @@ operations! {
         forms [
             "write doc:\"D\" append \"text\"",
             "write doc:\"D\" at:start \"text\"",
-            "write doc:\"D\" replace:\"S\" \"text\"",
+            "write doc:\"D\" replace:\"heading\" \"text\"",
+            "write doc:\"D\" replace:\"exact words\" \"text\"",
         ];
         at_most_one ["append", "at", "replace"];
         reply "✓ wrote doc:\"character notes\" · version 4 · 260 words";
@@ -281,7 +282,7 @@ operations! {
         summary_of: Option<NodeRange>, "The sentences that say most of this part of a path.";
     }
     Recall "recall" also ["remember", "grep"] (Memory, LoomAware, ReadOnly) "Finds again what was said, or what is stashed." {
-        brief "recall search \"words\" [by:human] [exact|count] [sort:time|oldest]; recall turns:5-10; recall tool:NAME [failed]; recall \"label\"";
+        brief "recall search \"words\" [by:human] [exact|count] [sort:time|oldest] [limit:20]; recall turns:5-10; recall tool:NAME [failed]; recall \"label\"";
         forms [
             "recall search \"words\"",
             "recall search \"words\" by:human scope:all from:2026-11-22",

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, de::Error as _, ser::SerializeMap};
 use super::{
     ArgSpec, ArgType, NodeRef,
     argument::{Argument, arguments},
-    declare::{argument, argument_struct},
+    operations_macro::{argument, argument_struct},
 };
 use crate::{
     recall::TimeSpec,
@@ -265,7 +265,7 @@ impl WritePlace {
             name: "replace",
             kind: ArgType::Text,
             required: false,
-            meaning: "In place of what stands under this heading.",
+            meaning: "In place of what stands under this heading; without such a heading, of these exact words, which must stand once.",
         },
     ];
 }

@@ -6,6 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 
 use super::editor_wrap::{self, VisualRows};
+use crate::types::floor_char_boundary;
 
 /// Text with a cursor between graphemes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,11 +40,7 @@ impl Editor {
 
     /// Moves the cursor to a byte position, or to the character boundary before it.
     pub(crate) fn set_cursor(&mut self, at: usize) {
-        let mut at = at.min(self.text.len());
-        while !self.text.is_char_boundary(at) {
-            at -= 1;
-        }
-        (self.cursor, self.column) = (at, None);
+        (self.cursor, self.column) = (floor_char_boundary(&self.text, at), None);
     }
 
     /// Replaces the text and moves the cursor to its end.

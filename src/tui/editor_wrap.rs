@@ -6,6 +6,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::text;
+use crate::types::floor_char_boundary;
 
 /// Bytes of a segment: longer lines are laid out in parts.
 const MAX_SEGMENT_BYTES: usize = 4_096;
@@ -120,10 +121,7 @@ fn segment_end(text: &str, start: usize, end: usize) -> usize {
     if end - start <= MAX_SEGMENT_BYTES {
         return end;
     }
-    let mut most = start + MAX_SEGMENT_BYTES;
-    while !text.is_char_boundary(most) {
-        most -= 1;
-    }
+    let most = floor_char_boundary(text, start + MAX_SEGMENT_BYTES);
     let space = text[start..most].rfind(' ').map(|at| start + at + 1);
     space.filter(|space| *space > start).unwrap_or(most)
 }

@@ -16,6 +16,7 @@ use super::{
     text,
     theme::{ColorRole, Palette},
 };
+use crate::types::truncate_bytes;
 
 /// Bytes of one node that are rendered; a note names the rest.
 pub(crate) const MAX_NODE_BYTES: usize = 120_000;
@@ -79,11 +80,7 @@ fn split_lines(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
 
 /// Returns the part of a text that is rendered.
 fn truncate(source: &str) -> &str {
-    let mut end = source.len().min(MAX_NODE_BYTES);
-    while !source.is_char_boundary(end) {
-        end -= 1;
-    }
-    &source[..end]
+    truncate_bytes(source, MAX_NODE_BYTES)
 }
 
 /// Wraps a text without interpreting Markdown.

@@ -18,7 +18,7 @@ use super::{
     theme::{ColorRole, Palette},
 };
 use crate::{
-    exec::authorship,
+    exec::{authorship, counts::count},
     id::NodeId,
     ops::Result,
     store::{ChildFilter, Snapshot},
@@ -180,18 +180,14 @@ pub(crate) fn marks(node: &Node) -> Vec<String> {
     if let Some(label) = &state.bookmark {
         marks.push(format!("★ {}", text::truncate(label, 24)).trim_end().to_owned());
     }
-    let number = |count: u32, one: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {one}s"),
-    };
     if state.annotations > 0 {
-        marks.push(number(state.annotations, "note"));
+        marks.push(count(state.annotations, "note"));
     }
     if state.links > 0 {
-        marks.push(number(state.links, "link"));
+        marks.push(count(state.links, "link"));
     }
     if state.versions > 0 {
-        marks.push(number(state.versions + 1, "version"));
+        marks.push(count(state.versions + 1, "version"));
     }
     let words = [
         (node.edited_from.is_some() && node.kind != EdgeKind::Version, "edited"),

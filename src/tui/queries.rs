@@ -26,7 +26,7 @@ use crate::{
     recall,
     session::ModelResolver,
     store::{SiblingCursor, Snapshot},
-    types::{Agent, Node},
+    types::{Agent, Node, ceil_char_boundary},
 };
 
 /// Items of a list, at most.
@@ -228,10 +228,7 @@ fn find(text: &str, words: &str) -> Option<usize> {
 /// Returns the text from shortly before a match.
 fn excerpt(text: &str, at: Option<usize>) -> &str {
     let Some(at) = at.filter(|at| *at > 40) else { return text };
-    let mut from = at - 24;
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
+    let from = ceil_char_boundary(text, at - 24);
     let word = text[from..at].find(' ').map_or(from, |space| from + space + 1);
     &text[word..]
 }

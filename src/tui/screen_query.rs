@@ -199,7 +199,10 @@ pub(crate) fn load_screen(loom: &Loom, query: &ScreenQuery, path_cache: &mut Pat
     let snapshot = &*snapshot;
     let mut query = query.clone();
     // The cursor moves off nodes that were pruned meanwhile.
-    let mut at = nearest_visible(snapshot, node(snapshot, query.cursor)?)?;
+    let mut at = node(snapshot, query.cursor)?;
+    if at.state.hidden_by.is_some() {
+        at = snapshot.nearest_visible(at.id)?.unwrap_or(at);
+    }
     if query.hoist.is_some() && !is_within(&path_cache.path(snapshot, at.id, &query.versions)?, query.hoist) {
         query.hoist = None;
     }
@@ -285,19 +288,6 @@ fn node(snapshot: &dyn Snapshot, id: NodeId) -> Result<Node> {
     snapshot.node(id)?.ok_or_else(|| OpsError::missing("node", id))
 }
 
-/// Returns the node, or the nearest one above it that is not pruned. Above a version is its original.
-fn nearest_visible(snapshot: &dyn Snapshot, mut at: Node) -> Result<Node> {
-    while at.state.pruned_by.is_some() {
-        let original = snapshot.original(&at)?;
-        at = match (at.parent, original.state.pruned_by) {
-            (_, None) => original,
-            (Some(parent), Some(_)) => node(snapshot, parent)?,
-            (None, Some(_)) => break,
-        };
-    }
-    Ok(at)
-}
-
 /// Returns the target of a step; `None` if there is none.
 fn resolve_step(
     snapshot: &dyn Snapshot,
@@ -378,7 +368,7 @@ fn resolve_step(
 fn child(snapshot: &dyn Snapshot, query: &ScreenQuery, trail: &VisitedTrail, place: NodeId) -> Result<Option<Node>> {
     if let Some(last) = trail.visited.get(&place).or_else(|| query.visited.get(&place))
         && let Some(node) = snapshot.node(*last)?
-        && node.state.pruned_by.is_none()
+        && node.state.hidden_by.is_none()
     {
         return Ok(Some(node));
     }

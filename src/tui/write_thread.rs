@@ -61,10 +61,7 @@ pub(crate) fn error_line(error: &OpsError) -> String {
             let ids: Vec<&str> = candidates.iter().take(5).map(|node| node.local.as_str()).collect();
             format!("{text:?} could be {}", ids.join(", "))
         }
-        OpsError::NotFound { nearest, .. } if !nearest.is_empty() => {
-            format!("{error}; did you mean {}?", nearest.iter().take(3).cloned().collect::<Vec<_>>().join(", "))
-        }
-        error => error.to_string(),
+        error => error.hint().map_or_else(|| error.to_string(), |hint| format!("{error}; {hint}")),
     }
 }
 
@@ -285,7 +282,7 @@ impl WriteThread {
             node = adjacent.parent.map(|id| self.setup.loom.node(id)).transpose()?;
         }
         // A removed version is shown at the version that it was made from.
-        let is_seen = |node: &Node| node.tree == self.tree && node.state.pruned_by.is_none();
+        let is_seen = |node: &Node| node.tree == self.tree && node.state.hidden_by.is_none();
         if let Some(of) = node.as_ref().filter(|node| !is_seen(node)).and_then(|node| node.edited_from) {
             node = Some(self.setup.loom.node(of)?);
         }

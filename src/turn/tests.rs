@@ -14,8 +14,8 @@ fn format_effect(effect: &TurnEffect) -> String {
             let cut = if said.interrupted { " interrupted" } else { "" };
             format!("save {:?}{raw}{cut}", said.text)
         }
-        TurnEffect::RunCommands(asked) => {
-            let asked: Vec<String> = asked
+        TurnEffect::RunCommands { requests, .. } => {
+            let asked: Vec<String> = requests
                 .iter()
                 .map(|asked| match asked {
                     ToolRequest::Line { text, closed: true } => text.clone(),

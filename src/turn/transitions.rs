@@ -108,7 +108,12 @@ pub(crate) enum TurnEffect {
     /// Save the reply. Answered by [`TurnInput::Saved`].
     Save(RoundOutput),
     /// Run the commands in order and save their results. Answered by [`TurnInput::CommandsDone`].
-    RunCommands(Vec<ToolRequest>),
+    RunCommands {
+        /// Commands of the reply.
+        requests: Vec<ToolRequest>,
+        /// True if the reply has the line `→ done`.
+        done: bool,
+    },
     /// The turn has ended.
     End(TurnEnd),
 }
@@ -317,7 +322,7 @@ impl Turn {
                     return (TurnState::Ended, vec![TurnEffect::End(ending)]);
                 }
                 let state = TurnState::Running { needs_another_round, closing, ending };
-                (state, vec![TurnEffect::RunCommands(requests)])
+                (state, vec![TurnEffect::RunCommands { requests, done: matches!(closing, Closing::Done) }])
             }
             _ => (TurnState::Saving { requests, closing, ending }, Vec::new()),
         }

@@ -38,7 +38,10 @@ pub use session::{NewSession, Session, SessionCounts, SessionPatch, WorkItem};
 pub(crate) use setters::setters;
 pub use summary::{Summary, SummarySubject};
 pub(crate) use text::{MAX_SHOWN_NAME_CHARS, first_words_of_command};
-pub(crate) use text::{excerpt, first_sentence, is_invisible, literal, literal_line, one_line};
+pub(crate) use text::{
+    ceil_char_boundary, excerpt, first_sentence, floor_char_boundary, is_invisible, literal, literal_line, one_line,
+    truncate_bytes,
+};
 pub use text::{first_words, is_harmful, sentences, strip_control};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoPatch, TodoScope, TodoStatus};

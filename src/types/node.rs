@@ -69,7 +69,8 @@ pub struct NodeState {
     /// Number of other visible versions of this node.
     pub versions: u32,
     /// Pruned node that hides this one: itself or an ancestor. `None` if the node is visible.
-    pub pruned_by: Option<NodeId>,
+    #[serde(rename = "pruned_by")]
+    pub hidden_by: Option<NodeId>,
     /// True if the node is excluded from contexts.
     pub excluded: bool,
     /// Label of the bookmark, if the node has one.

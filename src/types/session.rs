@@ -142,6 +142,25 @@ pub struct NewSession {
     pub item: Option<WorkItem>,
 }
 
+impl NewSession {
+    /// Creates a session in which an agent does work that another session delegates. It never expires.
+    pub(crate) fn of_delegated_work(id: SessionId, agent: AgentId, from: &Session, started_at: Timestamp) -> Self {
+        Self {
+            id,
+            workspace: from.workspace.clone(),
+            agent,
+            tree: from.tree,
+            position: None,
+            started_at,
+            expires_at: None,
+            metadata: BTreeMap::new(),
+            delegated_by: Some(from.id),
+            model: None,
+            item: from.item.clone(),
+        }
+    }
+}
+
 /// Changes to a session. A field that is `None` leaves its value unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

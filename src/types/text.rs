@@ -3,6 +3,25 @@
 /// Maximum characters of a title, a document's name or a bookmark's label where others stand beside it.
 pub(crate) const MAX_SHOWN_NAME_CHARS: usize = 120;
 
+/// Returns the last character boundary at or before `at`, at most the text's length. The standard library has both functions
+/// since Rust 1.91.
+#[must_use]
+pub(crate) fn floor_char_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// Returns the first character boundary at or after `at`, at most the text's length.
+#[must_use]
+pub(crate) fn ceil_char_boundary(text: &str, at: usize) -> usize {
+    (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+/// Returns the beginning of a text: as many whole characters as fit into `most` bytes.
+#[must_use]
+pub(crate) fn truncate_bytes(text: &str, most: usize) -> &str {
+    &text[..floor_char_boundary(text, most)]
+}
+
 /// Shortens a text to whole words on one line, at most `most` characters. `…` marks an omission.
 #[must_use]
 pub fn first_words(text: &str, most: usize) -> String {
@@ -209,6 +228,15 @@ mod tests {
         assert_eq!(first_sentence(&"word ".repeat(40)), format!("{}…", "word ".repeat(30)));
         assert!(first_sentence(&"x".repeat(500)).chars().count() <= 200);
         assert_eq!(first_sentence(""), "");
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        let text = "aé漢";
+        let boundaries = |cut: fn(&str, usize) -> usize| [0, 1, 2, 3, 4, 5, 6, 9].map(|at| cut(text, at));
+        assert_eq!(boundaries(floor_char_boundary), [0, 1, 1, 3, 3, 3, 6, 6]);
+        assert_eq!(boundaries(ceil_char_boundary), [0, 1, 3, 3, 6, 6, 6, 6]);
+        assert_eq!([truncate_bytes(text, 2), truncate_bytes(text, 9), truncate_bytes("", 1)], ["a", text, ""]);
     }
 
     #[test]

@@ -1,18 +1,19 @@
 //! `edit_file`: replaces one passage of a file. The passage must occur exactly once, so that the edit is unambiguous.
 
-use std::{io::Cursor, sync::Arc};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use similar::{ChangeTag, TextDiff};
 
 use super::{
     known_files::{AgentFiles, reread_hint},
-    read::read_page,
     sandbox_dir,
     tools::{Answer, WorkspaceTool, arguments, blocking, lines},
     write::diff,
 };
 use crate::{
+    recall::cut_at,
     tools::{ErrorCode, ToolError},
     types::Permission,
 };
@@ -20,8 +21,9 @@ use futures_util::future::BoxFuture;
 
 /// Maximum occurrences of a passage that an error lists.
 const MAX_LISTED_OCCURRENCES: usize = 8;
-/// Maximum lines of the edited passage that an answer shows.
+/// Maximum lines that an answer shows of an edit, and the maximum bytes of such a line.
 const MAX_SHOWN_LINES: usize = 40;
+const MAX_LINE_BYTES: usize = 240;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "edit_file",
@@ -73,22 +75,22 @@ fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
             let (after, line) = replace_once(&text, &params.old, &params.new).map_err(|why| {
                 ToolError::new(ErrorCode::Conflict, format!("{name}: {why}")).hint(reread_hint(&path))
             })?;
-            let added = params.new.lines().count();
-            Ok(Edit { path, name, hash: before.hash, before: text, after, line, added, note })
+            let counts = [&params.old, &params.new].map(|text| text.matches('\n').count() + 1);
+            let changes = changes(&text, &after, line, counts);
+            Ok(Edit { path, name, hash: before.hash, before: text, after, line, changes, note })
         })
         .await?;
-        let Edit { path, name, hash, before, after, line, added, note } = edit;
+        let Edit { path, name, hash, before, after, line, changes, note } = edit;
         if !files.state.settings.allowlist.allows_file(&path) {
             files.ask(&TOOL, &name, format!("edit {name}, line {line}"), diff(&before, &after)).await?;
         }
         let counts = (before.lines().count(), after.lines().count());
-        let passage = passage(&after, line, added);
         blocking(move || files.write_if_unchanged(&path, Some(hash), after.as_bytes())).await?;
         let length = match counts {
             (before, after) if before == after => String::new(),
             (before, after) => format!(" · {} now, before {before}", lines(after)),
         };
-        Ok(format!("edited {name} at line {line}{length}{note}{passage}"))
+        Ok(format!("edited {name} at line {line}{length}{note}{changes}"))
     })
 }
 
@@ -100,16 +102,43 @@ struct Edit {
     before: String,
     after: String,
     line: usize,
-    /// Lines of the new passage.
-    added: usize,
+    /// Removed and added lines, each after a line break.
+    changes: String,
     note: String,
 }
 
-/// Returns the edited passage with a line before and after it, as `read_file` shows them.
-fn passage(text: &str, line: usize, added: usize) -> String {
-    let (from, most) = (line.saturating_sub(1).max(1), (added + 2).min(MAX_SHOWN_LINES));
-    let page = read_page(Cursor::new(text.as_bytes()), from, most).ok().flatten();
-    page.map(|page| format!("\n{}", page.text.trim_end_matches('\n'))).unwrap_or_default()
+/// Returns the removed and added lines of an edit that begins in a line, each with its number and a bar, as `read_file` shows
+/// lines. `counts` are the lines that the old and the new passage touch.
+///
+/// They are at most as many as the lines of the new passage and two more. Removed lines are left out first.
+fn changes(before: &str, after: &str, line: usize, counts: [usize; 2]) -> String {
+    let passage = |text, count| str::lines(text).skip(line - 1).take(count).collect::<Vec<_>>();
+    let (old, new) = (passage(before, counts[0]), passage(after, counts[1]));
+    let diff = TextDiff::from_slices(&old, &new);
+    let changes = || diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
+    let added = changes().filter(|change| change.tag() == ChangeTag::Insert).count();
+    let most = (counts[1] + 2).min(MAX_SHOWN_LINES);
+    let mut removed_left = most.saturating_sub(added);
+    let (mut text, mut shown, mut left_out) = (String::new(), 0, 0);
+    for change in changes() {
+        let (sign, number) = match (change.old_index(), change.new_index()) {
+            (Some(at), None) => ('-', at),
+            (_, at) => ('+', at.unwrap_or_default()),
+        };
+        if shown == most || sign == '-' && removed_left == 0 {
+            left_out += 1;
+            continue;
+        }
+        shown += 1;
+        removed_left -= usize::from(sign == '-');
+        let value = cut_at(change.value(), MAX_LINE_BYTES);
+        let more = if value.len() < change.value().len() { "…" } else { "" };
+        text.push_str(&format!("\n{:>4}{sign}│{value}{more}", line + number));
+    }
+    if left_out > 0 {
+        text.push_str(&format!("\n… {} more removed or added", lines(left_out)));
+    }
+    text
 }
 
 /// Replaces the only occurrence of `old`. Returns the new text and the line of the edit, or the reason for a refusal.
@@ -160,6 +189,33 @@ fn not_found_reason(text: &str, old: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn shown(before: &str, old: &str, new: &str) -> String {
+        let (after, line) = replace_once(before, old, new).unwrap();
+        changes(before, &after, line, [old, new].map(|text| text.matches('\n').count() + 1))
+    }
+
+    #[test]
+    fn changes_are_the_removed_and_added_lines() {
+        let text = "fn a() {\n    1\n}\n\nfn b() {\n    1\n}\n";
+        assert_eq!(
+            shown(text, "fn b() {\n    1", "fn b() {\n    2\n    + 1"),
+            "\n   6-│    1\n   6+│    2\n   7+│    + 1"
+        );
+        assert_eq!(shown(text, "b() {\n    1\n}\n", "b() {\n    1\n}\n// end\n"), "\n   8+│// end");
+        assert_eq!(
+            shown(text, "\n\nfn b() {\n    1\n}", ""),
+            "\n   4-│\n   5-│fn b() {\n   6-│    1\n… 1 line more removed or added"
+        );
+        assert_eq!(shown("a\r\nb\r\n", "b", "x\ny"), "\n   2-│b\n   2+│x\n   3+│y");
+        let many = shown("a\n", "a", &"long line \n".repeat(100));
+        assert!(
+            many.lines().count() <= MAX_SHOWN_LINES + 2 && many.ends_with("… 62 lines more removed or added"),
+            "{many}"
+        );
+        let wide = shown("a\n", "a", &"漢".repeat(200));
+        assert!(wide.ends_with("漢…") && wide.len() < 300, "{wide}");
+    }
 
     #[test]
     fn only_a_unique_passage_is_replaced() {

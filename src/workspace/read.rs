@@ -110,8 +110,8 @@ fn read(files: &AgentFiles, params: &ReadParams) -> Answer {
 }
 
 /// Page of a file.
-pub(super) struct FilePage {
-    pub(super) text: String,
+struct FilePage {
+    text: String,
     /// Number of lines in the page.
     shown: usize,
     /// First line after the page, counted from 1.
@@ -122,7 +122,7 @@ pub(super) struct FilePage {
 }
 
 /// Reads a page from line `from`; `None` if the file is binary.
-pub(super) fn read_page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option<FilePage>> {
+fn read_page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option<FilePage>> {
     let mut page = FilePage { text: String::new(), shown: 0, next: from, all: 0, lossy: false };
     let mut line = Vec::new();
     loop {

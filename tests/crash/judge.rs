@@ -142,9 +142,9 @@ impl Judge {
             let now = snapshot.node(node.id).unwrap().unwrap().state;
             match words[0] {
                 "bookmark" => assert_eq!(now.bookmark.as_deref(), words.get(2).copied(), "{at}: {state}"),
-                "pruned" => assert!(now.pruned_by.is_some(), "{at}: {state}"),
+                "pruned" => assert!(now.hidden_by.is_some(), "{at}: {state}"),
                 // Others may have pruned something above it since.
-                "restored" => assert_ne!(now.pruned_by, Some(node.id), "{at}: {state}"),
+                "restored" => assert_ne!(now.hidden_by, Some(node.id), "{at}: {state}"),
                 other => panic!("{at}: {other}"),
             }
         }

@@ -131,7 +131,7 @@ impl<'l> Worker<'l> {
             }
             63..68 => {
                 let whole = self.loom.node(at)?;
-                if whole.state.pruned_by.is_some() {
+                if whole.state.hidden_by.is_some() {
                     return Ok(());
                 }
                 let middle = whole.content.chars().count() / 2;

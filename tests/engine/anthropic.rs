@@ -3,16 +3,16 @@
 // Clippy knows test functions, but not the helpers beside them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::support::sse;
+use crate::support::fake_model_server;
 
 use std::time::Duration;
 
+use fake_model_server::{KEY, Server, Step, all, head, models, send, status, wait};
 use loomtree::provider::{
     ANTHROPIC_VERSION, Client, Endpoint, ErrorClass, Finish, FinishReason, Message, Model, Names, Prompt, Protocol,
     ProviderError, Request, Retry, Secret, StreamError, Target, ToolCall, Usage, list_models, resolve,
 };
 use serde_json::{Value, json};
-use sse::{KEY, Server, Step, all, head, models, send, status, wait};
 
 fn endpoint(server: &Server) -> Endpoint {
     let protocol = Protocol::Anthropic { version: ANTHROPIC_VERSION.to_owned() };

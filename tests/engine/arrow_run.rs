@@ -11,11 +11,11 @@ use loomtree::{
     arrow::{BranchFormat, Command, NodeRef},
     exec::{CommandReply, ContinueRequest, Host, escape},
     id::NodeId,
-    ops::{Actor, DocumentEdit, NodeDraft, TreeDraft},
+    ops::{Actor, DocumentEdit, NodeDraft, SessionDraft, TreeDraft},
     session_state::SessionInfo,
     store::{JournalFilter, Mutation, PurgeTarget, SessionFilter},
     tools::{self, ErrorCode, SummaryRequest, SummaryResponse, Tool, ToolError},
-    types::{AuthorType, EdgeKind, Json, Mode, Op, Parent, Permissions, SummarySubject},
+    types::{AuthorType, EdgeKind, Json, Mode, Op, Parent, Permissions, SummarySubject, WorkItem},
 };
 use play::{Play, batch, lines};
 
@@ -405,6 +405,35 @@ fn a_refused_switch_to_another_tree_leaves_the_agent_in_its_own() {
     let shown = play.owner.append(root.id, "The last word.").unwrap().nodes[0].id;
     let said = lines(&mut owner, &["→ switch tree:\"Elsewhere\""]);
     assert!(said.contains(&format!("switched to [{}]", play.id(shown))), "{said}");
+}
+
+#[test]
+fn an_id_of_another_work_items_tree_is_unknown() {
+    let play = Play::new();
+    play.owner.create_tree(TreeDraft::new("Far away.").title("Elsewhere")).unwrap();
+    let item = WorkItem { project: "shop".to_owned(), external_ref: "SHOP-7".to_owned() };
+    let session = play.owner.session_for_item(&item, "You fix bugs.", SessionDraft::of("/shop")).unwrap();
+    let node = play.loom.node(session.position.unwrap()).unwrap();
+    let mut owner = play.at(play.marie);
+    for id in [node.id.to_string(), node.local.to_string()] {
+        let said = lines(&mut owner, &[&format!("→ view {id}")]);
+        assert!(said.starts_with("✗ NOT_FOUND") && !said.contains("SHOP-7"), "{said}");
+    }
+}
+
+#[test]
+fn an_unknown_tree_is_answered_with_similar_titles() {
+    let play = Play::new();
+    for title in ["Elsewhere", "The harbour at night"] {
+        play.owner.create_tree(TreeDraft::new("Far away.").title(title)).unwrap();
+    }
+    for (text, hint) in [
+        ("elswhere", "did you mean Elsewhere?"),
+        ("harbuor", "did you mean The harbour at night?"),
+        ("Nowhere to be found", "there are: The harbour at night, Elsewhere, Marie Character Study"),
+    ] {
+        assert_eq!(play.loom.find_tree(text).unwrap_err().hint().as_deref(), Some(hint));
+    }
 }
 
 #[test]
@@ -887,8 +916,8 @@ fn documents_are_read_and_written() {
     ✓ wrote doc:"character notes" · version 2 · 15 words
     ✓ wrote doc:"character notes" · version 3 · 16 words
     ✓ wrote doc:"character notes" · version 4 · 14 words
-    ✗ NOT_FOUND: write: no section "Anna"
-      hint: there are: "Marie", "motivation", "Thomas"
+    ✗ NOT_FOUND: write: no section "Anna", and no text with these words
+      hint: the sections are: "Marie", "motivation", "Thomas"
     ✓ made doc:"nothing" · version 1 · 1 word
       other documents: "character notes"
     doc:"character notes" · version 4 · 14 words
@@ -995,9 +1024,9 @@ fn pins_and_stashes_are_kept_and_let_go() {
     Stashed (not in context): "marie insight", "so far", "an idea"
     ===
     Stashed (→ recall "label" shows one):
-      "marie insight" · a node's words · 16 tokens · 3m ago
-      "so far" · a summary · 38 tokens · 3m ago
-      "an idea" · words · 3 tokens · 3m ago
+      "marie insight" · a node's words · 16 tokens · 3m ago · [46vf6z] "Marie's reluctance stems from her childhood. Her father left…"
+      "so far" · a summary · 38 tokens · 3m ago · "Marie's reluctance stems from her childhood. Her father left…"
+      "an idea" · words · 3 tokens · 3m ago · "a better one"
     Recent actions:
       responded to yk943e as jykvjd
       pinned 46vf6z, "character notes"
@@ -1139,7 +1168,8 @@ fn a_purge_leaves_nothing_in_memory() {
     ✗ NOT_FOUND: recall: no stash "summary"
       hint: there are: "copy", "own"
     Stashed (→ recall "label" shows one):
-    [about 27 tokens more · → recall "memory part 2"]
+      "copy" · a node's…
+    [about 33 tokens more · → recall "memory part 2"]
     "#);
     for file in std::fs::read_dir(play.scene.path.parent().unwrap()).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
@@ -1297,7 +1327,7 @@ fn a_batch_reads_its_own_writes_and_goes_on_after_a_failure() {
         ],
     );
     assert_eq!(replies.iter().map(CommandReply::is_ok).collect::<Vec<_>>(), [true, true, false, true, true]);
-    assert!(replies[1].to_string().contains("→ 1 continuation:"));
+    assert!(replies[1].to_string().contains("→ 1 continuation · 1 hidden ("));
     assert!(replies[4].to_string().contains("→ 2 continuations:"));
 }
 
@@ -1376,7 +1406,7 @@ fn content_is_never_run() {
         ],
     );
     assert!(said.contains(&format!("\\→ prune {tired}")), "{said}");
-    assert!(play.loom.node(play.tired).unwrap().state.pruned_by.is_none());
+    assert!(play.loom.node(play.tired).unwrap().state.hidden_by.is_none());
     // The answers themselves, read as a model's output would be, hold no command that could be run but those offered.
     for event in loomtree::arrow::scan(&said) {
         if let loomtree::arrow::Event::Call(call) = event {
@@ -1931,6 +1961,21 @@ fn all_changes_are_listed_with_messages_in_one_line() {
     assert!(!said.contains("(undone)"), "{redone}\n{said}");
     let own = lines(&mut play.at(play.marie), &["→ list changes"]);
     assert!(!own.contains("slow clock") && own.contains("collaborator decided"), "a stash is its agent's alone: {own}");
+    let done = lines(
+        &mut runner,
+        &[
+            "→ decide constraint \"never an ORM\"",
+            "→ decide \"tabs, not spaces\"",
+            "→ undo",
+            "→ decide retract \"ORM\"",
+        ],
+    );
+    assert!(!done.contains('✗'), "{done}");
+    let said = lines(&mut runner, &["→ list changes"]);
+    for line in ["you decided constraint \"never an ORM\"", "you retracted \"ORM\"", "you decided (undone)"] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert!(!said.contains("tabs"), "{said}");
     // What does not fit is counted.
     for number in 0..25 {
         lines(&mut runner, &[&format!("→ annotate {marie} \"note {number}\"")]);
@@ -2079,4 +2124,68 @@ fn a_note_is_no_descendant_in_an_answer() {
     let tired = play.id(play.tired);
     let said = lines(&mut play.at(play.marie), &[&format!("→ prune {tired}"), &format!("→ restore {tired}")]);
     assert_eq!(said, format!("✓ pruned [{tired}] · undo with → restore {tired}\n✓ restored [{tired}]"));
+}
+
+#[test]
+fn a_document_whose_creation_was_undone_is_made_anew() {
+    let play = Play::new();
+    let mut runner = play.at(play.marie);
+    for place in ["append", "at:start"] {
+        let said = lines(
+            &mut runner,
+            &[
+                "→ write doc:\"synopsis\" append \"Too long.\"",
+                "→ undo",
+                &format!("→ write doc:\"synopsis\" {place} \"Short.\""),
+                "→ write doc:\"synopsis\" append \"More.\"",
+                "→ read doc:\"synopsis\" version:1",
+                "→ undo 2",
+                "→ read doc:\"synopsis\"",
+                "→ redo",
+                "→ read doc:\"synopsis\"",
+                "→ undo",
+            ],
+        );
+        assert_eq!(said.matches("✓ made doc:\"synopsis\" · version 1").count(), 2, "{said}");
+        assert!(said.contains("✗ NOT_FOUND: read") && said.matches("---\nShort.").count() == 2, "{said}");
+    }
+    let changes = lines(&mut runner, &["→ list changes"]);
+    assert_eq!(changes.matches("created the document \"synopsis\" (undone)").count(), 4, "{changes}");
+}
+
+#[test]
+fn a_text_that_stands_once_in_a_document_is_replaced() {
+    let play = Play::new();
+    play.owner.create_document("plot", "# Act\n\nShe left. He left. She slept.\n").unwrap();
+    let mut runner = play.at(play.marie);
+    assert_snapshot!(lines(&mut runner, &[
+        "→ write doc:\"plot\" replace:\"He left.\" \"He stayed.\"",
+        "→ write doc:\"plot\" replace:\"She\" \"Marie\"",
+        "→ write doc:\"plot\" replace:\"gone\" \"x\"",
+        "→ read doc:\"plot\"",
+    ]), @r#"
+    ✓ wrote doc:"plot" · version 2 · 7 words
+    ✗ CONFLICT: write: "She" is no heading and stands 2 times in the document: give more of it
+    ✗ NOT_FOUND: write: no section "gone", and no text with these words
+      hint: the sections are: "Act"
+    doc:"plot" · version 2 · 7 words
+    ---
+    # Act
+
+    She left. He stayed. She slept.
+    "#);
+}
+
+#[test]
+fn a_restored_branch_is_marked_and_hidden_ones_are_counted() {
+    let play = Play::new();
+    let (marie, trauma) = (play.id(play.marie), play.id(play.trauma));
+    let mut runner = play.at(play.marie);
+    let said = lines(&mut runner, &[&format!("→ prune {trauma}"), &format!("→ list {marie} continuations")]);
+    assert!(said.contains(&format!("[{marie}] → 1 continuation · 1 hidden (→ list {marie} pruned):")), "{said}");
+    let said = lines(&mut runner, &[&format!("→ restore {trauma}"), "→ list changes"]);
+    assert!(said.contains(&format!("you pruned [{trauma}] (restored)")), "{said}");
+    let said = lines(&mut runner, &[&format!("→ prune {trauma}"), "→ list changes"]);
+    assert!(said.contains(&format!("you pruned [{trauma}]\n")), "{said}");
+    assert!(said.contains(&format!("you pruned [{trauma}] (restored)")), "{said}");
 }

@@ -37,7 +37,7 @@ fn ask<'a>(agent: &'a Agent, to: NodeId, options: ContextOptions, loom: &Loom) -
         agent,
         leaf: to,
         versions: &[],
-        first_node: None,
+        context_start: None,
         session: None,
         rounds: &[],
         scope: None,
@@ -288,6 +288,28 @@ fn a_reference_to_an_omitted_node_yields_a_hint() {
             silent("collaborator", other, options);
         }
     }
+}
+
+#[test]
+fn a_hint_quotes_the_words_that_it_searches() {
+    let play = Play::new();
+    let model = play.loom.actor(&play.loom.agent("collaborator").unwrap());
+    let long = format!("{}The gasket of the second pump leaks.", "Of all this I have to say a lot more. ".repeat(8));
+    let early = play.owner.append(Parent::Node(play.nine), long.as_str()).unwrap().nodes[0].id;
+    let asked = play.owner.append(Parent::Node(early), "Go on with it.").unwrap().nodes[0].id;
+    let own = model.append(Parent::Node(asked), "A zeppelin waits above the house.").unwrap().nodes[0].id;
+    let last = *line(&play, own, 300, "We talk of something else, and of more than that.").last().unwrap();
+    let hint = |question: &str| {
+        let question = play.owner.append(Parent::Node(last), question).unwrap().nodes[0].id;
+        let options = ContextOptions { window: 6_000, ..STABLE };
+        let text = shown(&assembled(&play.loom, "collaborator", question, options).unwrap());
+        text.lines().find(|line| line.starts_with("Hint: ")).unwrap().to_owned()
+    };
+    let said = hint("What about the gasket?");
+    assert!(said.contains(&format!("[{}] \"… ", play.id(early))) && said.contains("gasket of the second"), "{said}");
+    // The agent's own reply is not quoted, and the message before it has none of the words.
+    let said = hint("What about the zeppelin?");
+    assert_eq!(said, "Hint: \"zeppelin\" may mean what is not shown here. → recall search \"zeppelin\"");
 }
 
 #[test]
@@ -833,6 +855,99 @@ fn many_commands_of_a_reply_are_all_named() {
 }
 
 #[test]
+fn a_long_text_of_a_past_command_shows_its_ends_and_size() {
+    let play = Play::new();
+    let actor = play.loom.actor(&play.loom.agent("collaborator").unwrap());
+    let same = "The two variants begin with the same words, as the variants of a passage often do. ".repeat(4);
+    let commands = [
+        format!("→ respond 6v90ah \"{same}The lamp goes out.\""),
+        format!("→ respond 6v90ah \"{same}The lamp goes on.\""),
+        "→ annotate 6v90ah \"First line.\nSecond.\nThird line.\"".to_owned(),
+        "→ write doc:\"plot\" append <<<\n# Plot\nShe waits.\n>>>".to_owned(),
+    ];
+    let raw = commands.join("\n");
+    let reply = actor.append(Parent::Node(play.nine), NodeDraft::text("").raw(raw)).unwrap().nodes[0].id;
+    for command in &commands {
+        let tool = command.split(' ').nth(1).unwrap();
+        result(&actor, reply, tool, command, "✓ done");
+    }
+    let question = play.owner.append(Parent::Node(reply), "And now?").unwrap().nodes[0].id;
+    let text = shown(&assembled(&play.loom, "collaborator", question, STABLE).unwrap());
+    let did = text.lines().find(|line| line.starts_with("[did: ")).unwrap();
+    let size = same.len() + "The lamp goes on.".len();
+    for part in [
+        &format!("The lamp goes out.\" ({} characters) ✓", size + 1),
+        &format!("The lamp goes on.\" ({size} characters) ✓"),
+        "annotate 6v90ah \"First line. … Third line.\" (3 lines) ✓",
+        "write doc:\"plot\" append \"# Plot … She waits.\" (2 lines) ✓]",
+    ] {
+        assert!(did.contains(part), "{part}: {did}");
+    }
+    assert_eq!(did.matches("\"The two variants begin").count(), 2, "{did}");
+    assert!(did.chars().count() < 700, "{did}");
+}
+
+#[test]
+fn a_past_look_says_what_was_seen() {
+    let play = Play::new();
+    let actor = play.loom.actor(&play.loom.agent("collaborator").unwrap());
+    let looks = [
+        ("tree", "→ tree", "Tree: \"Marie\"\n[6v90ah] model\n"),
+        ("list", "→ list documents", "no documents (→ write doc:\"NAME\" append \"text\" makes one)"),
+        ("recall", "→ recall search \"heron\"", "1 match in this tree for \"heron\", the best first:\n…"),
+        ("bookmark", "→ bookmark 6v90ah", "✓ bookmarked [6v90ah]"),
+    ];
+    let raw = looks.map(|(_, command, _)| command).join("\n");
+    let reply = actor.append(Parent::Node(play.nine), NodeDraft::text("").raw(raw)).unwrap().nodes[0].id;
+    for (tool, command, answer) in looks {
+        let nodes = (tool == "recall").then(|| vec!["6v90ah"]);
+        let metadata = serde_json::json!({ "command": command, "nodes": nodes });
+        let draft = NodeDraft::text(answer)
+            .author_type(Some(AuthorType::Tool))
+            .kind(Some(EdgeKind::Tool))
+            .tool(ToolCallFields { name: Some(tool.to_owned()), ..ToolCallFields::default() })
+            .metadata(Json::parse(metadata.to_string()).ok());
+        actor.append(Parent::Node(reply), draft).unwrap();
+    }
+    let question = play.owner.append(Parent::Node(reply), "And now?").unwrap().nodes[0].id;
+    let text = shown(&assembled(&play.loom, "collaborator", question, STABLE).unwrap());
+    let did = "[did: tree ✓ saw 2 lines · list documents ✓ saw \"no documents\" · recall search \"heron\" ✓ saw 6v90ah · \
+               bookmark 6v90ah ✓]";
+    assert!(text.contains(&format!("---\n{did}\n")), "{text}");
+}
+
+#[test]
+fn imported_calls_are_named_on_one_line() {
+    let play = Play::new();
+    let long = "x ".repeat(400);
+    let calls = serde_json::json!([
+        { "id": "c1", "name": "read", "arguments": { "path": "src/auth.py" } },
+        { "id": "c2", "name": "bash", "arguments": { "command": format!("make {long}") } },
+    ]);
+    let calls = ToolCallFields { calls: Json::parse(calls.to_string()).ok(), ..ToolCallFields::default() };
+    let draft = NodeDraft::text("").author_type(Some(AuthorType::Model)).tool(calls);
+    let caller = play.owner.append(Parent::Node(play.nine), draft).unwrap().nodes[0].id;
+    for (id, name, answer) in [("c1", "read", "import jwt"), ("c2", "bash", "no rule\nexit code: 2")] {
+        let draft = NodeDraft::text(answer)
+            .author_type(Some(AuthorType::Tool))
+            .kind(Some(EdgeKind::Tool))
+            .tool(ToolCallFields { calls: None, call_id: Some(id.to_owned()), name: Some(name.to_owned()) });
+        play.owner.append(Parent::Node(caller), draft).unwrap();
+    }
+    let question = play.owner.append(Parent::Node(caller), "And now?").unwrap().nodes[0].id;
+    for options in [LIVE, STABLE] {
+        let made = assembled(&play.loom, "collaborator", question, options).unwrap();
+        adds_up(&made, options);
+        let text = shown(&made);
+        let did = text.lines().find(|line| line.starts_with("[did: ")).unwrap();
+        assert!(did.starts_with("[did: read(path=\"src/auth.py\") ✓ · bash(command=\"make x"), "{did}");
+        assert!(did.ends_with("…) ✗]") && did.len() < 160, "{did}");
+    }
+    let bare = shown(&assembled(&play.loom, "subject", question, STABLE).unwrap());
+    assert!(!bare.contains("[did: "), "{bare}");
+}
+
+#[test]
 fn own_commands_are_shown_as_written_and_later_as_one_line() {
     let play = Play::new();
     let collaborator = play.loom.agent("collaborator").unwrap();
@@ -846,7 +961,7 @@ fn own_commands_are_shown_as_written_and_later_as_one_line() {
     let thought = NodeDraft::text("She must not know.").kind(EdgeKind::Thought);
     actor.append(Parent::Node(reply), thought).unwrap();
     let alone = actor.append(Parent::Node(reply), NodeDraft::text("").raw("→ tree")).unwrap().nodes[0].id;
-    result(&actor, alone, "tree", "→ tree", "Tree: …");
+    result(&actor, alone, "tree", "→ tree", "Tree: …\n[6v90ah]");
 
     // Within the turn: byte for byte, without what was written after the commands.
     let viewed = CommandResult {
@@ -867,13 +982,13 @@ fn own_commands_are_shown_as_written_and_later_as_one_line() {
     // Later: one line, the result of the host's tool, and the thought.
     let question = play.owner.append(Parent::Node(alone), "And now?").unwrap().nodes[0].id;
     let later = shown(&assembled(&play.loom, "collaborator", question, STABLE).unwrap());
-    let did = "[did: view 6v90ah full ✓ · write doc:\"plot\" append \"a  x\" ✗ NOT_FOUND · read_file src/lib.rs ✓]";
+    let did = "[did: view 6v90ah full ✓ saw \"[6v90ah] model\" · write doc:\"plot\" append \"a  x\" ✗ NOT_FOUND · read_file src/lib.rs ✓]";
     assert!(later.contains(&format!("---\nI look.\n\n[thought: She must not know.]\n{did}\n")), "{later}");
     assert!(
         later.contains("=== Results ===\n→ read_file path:\"src/lib.rs\"\n✓ read_file\n  fn main() {}\n==="),
         "{later}"
     );
-    assert!(later.contains("---\n[did: tree ✓]"), "a reply of commands alone: {later}");
+    assert!(later.contains("---\n[did: tree ✓ saw 2 lines]"), "a reply of commands alone: {later}");
     assert!(!later.contains("→ view   6v90ah"), "{later}");
 
     // To others it is the words alone.
@@ -927,6 +1042,79 @@ fn many_results_of_one_reply_leave_room_for_the_conversation() {
 }
 
 #[test]
+fn a_long_result_is_cut_between_lines_and_only_if_that_saves_enough() {
+    let play = Play::new();
+    let collaborator = play.loom.agent("collaborator").unwrap();
+    let actor = play.loom.actor(&collaborator).in_session(play.session("collaborator", play.nine));
+    let shown_after = |answer: &str| {
+        let draft = NodeDraft::text("").raw("→ run_command \"make\"");
+        let at = actor.append(Parent::Node(play.nine), draft).unwrap().nodes[0].id;
+        result(&actor, at, "run_command", "→ run_command command:\"make\"", answer);
+        let question = play.owner.append(Parent::Node(at), "And?").unwrap().nodes[0].id;
+        let text = shown(&assembled(&play.loom, "collaborator", question, STABLE).unwrap());
+        let results = text.split_once("=== Results ===\n").unwrap().1.split_once("\n===").unwrap().0;
+        results.replace("\\[", "[")
+    };
+    // The limit is 875 tokens.
+    let lines = |count: usize| (0..count).map(|n| format!("    line {n:04} of it;\n")).collect::<String>();
+    let whole = shown_after(&format!("✓ run_command\n{}", lines(105)));
+    assert!(whole.contains("    line 0052 of it;") && !whole.contains("not shown here"), "{whole}");
+    let cut = shown_after(&format!("✓ run_command\n{}", lines(400)));
+    let (before, after) = cut.split_once("\n[about ").unwrap();
+    assert!(before.ends_with(" of it;") && after.split_once("]\n").unwrap().1.starts_with("    line "), "{cut}");
+    assert!(cut.ends_with("    line 0399 of it;"), "{cut}");
+    // Of a backtrace the frames of the standard library go first.
+    let frame = |n: usize| {
+        let place = if n == 30 { "./src/lib.rs:4:31" } else { "/rustc/5980761/library/core/src/panicking.rs:80:14" };
+        format!("   {n}: module::function{n}\n             at {place}\n")
+    };
+    let trace: String = (0..60).map(frame).collect();
+    let cut = shown_after(&format!("✓ run_command\n  exit 101\n{trace}note: end"));
+    let own = "  exit 101\n   30: module::function30\n             at ./src/lib.rs:4:31\nnote: end\n[frames in /rustc are not shown here · \
+               run_command command:\"make\" · ";
+    assert!(cut.contains(own), "{cut}");
+}
+
+#[test]
+fn a_file_that_changed_since_it_was_read_is_named_at_the_end() {
+    let play = Play::new();
+    let collaborator = play.loom.agent("collaborator").unwrap();
+    let session = play.session("collaborator", play.nine);
+    let actor = play.loom.actor(&collaborator).in_session(session);
+    let call = |at: NodeId, tool: &str, path: &str| {
+        let line = format!("→ {tool} path:\"{path}\"");
+        let at = actor.append(Parent::Node(at), NodeDraft::text("").raw(line.clone())).unwrap().nodes[0].id;
+        let metadata = serde_json::json!({ "command": line, "arguments": { "path": path } }).to_string();
+        let draft = NodeDraft::text(format!("✓ {tool}\n  {path} · 3 lines"))
+            .author_type(Some(AuthorType::Tool))
+            .kind(Some(EdgeKind::Tool))
+            .tool(ToolCallFields { name: Some(tool.to_owned()), ..ToolCallFields::default() })
+            .metadata(Json::parse(metadata).ok());
+        actor.append(Parent::Node(at), draft).unwrap();
+        at
+    };
+    let prompt = |at: NodeId| {
+        let at = play.owner.append(Parent::Node(at), "And?").unwrap().nodes[0].id;
+        let snapshot = play.loom.snapshot().unwrap();
+        let session = snapshot.session(session).unwrap().unwrap();
+        let request = ContextRequest { session: Some(&session), ..ask(&collaborator, at, STABLE, &play.loom) };
+        let made = assemble(&*snapshot, &request).unwrap();
+        adds_up(&made, STABLE);
+        shown(&made)
+    };
+    let read = call(call(play.nine, "read_file", "b.rs"), "read_file", "a.rs");
+    assert!(!prompt(read).contains("Changed since read"), "nothing was changed");
+    let edited = call(read, "edit_file", "a.rs");
+    let text = prompt(edited);
+    let line = format!("Changed since read: a.rs [{}]\n", play.id(read));
+    let (before, after) = text.split_once(&line).unwrap();
+    assert!(before.contains("=== Loom Context ===") && !after.contains("a.rs"), "{text}");
+    // What was read after the edit is current.
+    let again = call(edited, "read_file", "a.rs");
+    assert!(prompt(again).contains(&line));
+}
+
+#[test]
 fn a_large_result_does_not_empty_the_window() {
     let play = Play::new();
     let long =
@@ -955,6 +1143,7 @@ fn the_ambient_block_states_what_others_did_and_where_they_are() {
     play.owner.create_document("character notes", "# Marie\n\nafraid\n\n# Thomas\n\nunknown").unwrap();
     play.owner.annotate(play.marie, "tone shifts here").unwrap();
     play.owner.prune(play.tired).unwrap();
+    let empty = play.owner.append(Parent::Node(play.marie), "").unwrap().nodes[0].id;
     play.later(5);
     let owner = play.owner.clone().in_session(play.session("owner", reply));
     let question = owner.append(Parent::Node(reply), "And now?").unwrap().nodes[0].id;
@@ -968,6 +1157,7 @@ fn the_ambient_block_states_what_others_did_and_where_they_are() {
         "{news}"
     );
     assert!(news.ends_with(&format!("owner pruned [{tired}]")) && !news.contains("And now?"), "{news}");
+    assert!(!news.contains(&play.id(empty)), "an empty message is no news: {news}");
     // Who only reads the message that is answered is not named.
     assert!(!text.contains("owner reads "), "{text}");
     assert_eq!(line("Documents: "), "Documents: \"character notes\" (2 sections)");

@@ -202,11 +202,8 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
         let bad = asked.contains("Do d\n") || asked.contains("Do b\n") && !asked.contains("thoroughly");
         if bad { r#"{"passed": false, "why": "half of it is missing"}"#.to_owned() } else { PASSED.to_owned() }
     });
-    let crew = OrchestratorConfig {
-        fallback_model: Some(stronger.clone()),
-        parallel: 1,
-        ..team.crew(&planner, &worker, &judge)
-    };
+    let crew =
+        OrchestratorConfig { fallback: Some(stronger.clone()), parallel: 1, ..team.crew(&planner, &worker, &judge) };
     let delegation = team.begin("Write the whole thing");
     let (report, heard) = carry_on(&team.owner, crew, delegation, &CancellationToken::new()).await;
     let report = report.unwrap();

@@ -141,7 +141,7 @@ fn halves_are_copied_and_moved_together() {
         let end = play.loom.leaf(&play.loom.node(play.tired).unwrap(), &[]).unwrap();
         assert_eq!(path(&play, end.id)[3..], copy);
         // The whole is hidden: its words stand nowhere twice.
-        assert!(play.loom.node(play.trauma).unwrap().state.pruned_by.is_some());
+        assert!(play.loom.node(play.trauma).unwrap().state.hidden_by.is_some());
         play.owner.undo(Some(play.tree)).unwrap();
         assert_eq!(path(&play, play.nine)[2..4], copy[..2]);
         assert!(play.loom.store().verify(&mut |_| {}).unwrap().problems.is_empty());
@@ -252,7 +252,22 @@ fn a_branch_inside_a_pruned_one_is_not_restored_alone() {
     assert!(matches!(&refused, OpsError::Invalid(why) if why.contains(&play.id(play.trauma))), "{refused}");
     play.owner.restore(play.trauma).unwrap();
     play.owner.restore(play.nine).unwrap();
-    assert!(play.loom.node(play.nine).unwrap().state.pruned_by.is_none());
+    assert!(play.loom.node(play.nine).unwrap().state.hidden_by.is_none());
+}
+
+#[test]
+fn the_nearest_visible_node_is_the_original_or_an_ancestor() {
+    let play = Play::of(Mode::Buffer);
+    let nearest = |node| play.loom.snapshot().unwrap().nearest_visible(node).unwrap().map(|node| node.id);
+    let newer = edit(&play, play.trauma, "Avoids the sea.");
+    assert_eq!(nearest(newer), Some(newer));
+    play.owner.prune(newer).unwrap();
+    assert_eq!(nearest(newer), Some(play.trauma));
+    let parent = play.loom.node(play.trauma).unwrap().parent;
+    play.owner.prune(play.nine).unwrap();
+    play.owner.prune(play.trauma).unwrap();
+    assert_eq!([nearest(newer), nearest(play.nine)], [parent, parent]);
+    assert_eq!(nearest(play.loom.node_id()), None);
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn request(owner: &Actor, root: &Node, models: &[&Arc<Scripted>], n: u32, depth:
 /// The visible labelled nodes of a tree.
 fn labels(owner: &Actor, root: &Node) -> Vec<(Node, SampleLabel)> {
     let nodes = owner.loom().snapshot().unwrap().nodes_after(root.tree, 0, 1_000).unwrap();
-    let visible = nodes.into_iter().filter(|node| node.state.pruned_by.is_none());
+    let visible = nodes.into_iter().filter(|node| node.state.hidden_by.is_none());
     visible.filter_map(|node| Some((node.clone(), SampleLabel::of(&node)?))).collect()
 }
 

@@ -498,7 +498,7 @@ fn trees_of_other_branching_tools_keep_their_branches_and_marks() {
     let all = nodes(&owner, garden.trees[0]);
     let (wall, none) = (find(&all, " It had a wall."), find(&all, " It had no wall."));
     assert_eq!((wall.author_type, wall.state.bookmark.is_some()), (AuthorType::Model, true));
-    assert_eq!(none.state.pruned_by, Some(none.id));
+    assert_eq!(none.state.hidden_by, Some(none.id));
 
     let night = import(&owner, "pyloom/tree.json");
     let all = nodes(&owner, night.trees[0]);

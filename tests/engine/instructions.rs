@@ -86,7 +86,7 @@ fn assembled(play: &Play, asking: &Asking<'_>) -> AssembledPrompt {
         agent: &agent,
         leaf: play.nine,
         versions: &[],
-        first_node: asking.works.then_some(play.go_on),
+        context_start: asking.works.then_some(play.go_on),
         session: None,
         rounds: &[],
         scope: asking.plans.then_some(turn),

@@ -163,7 +163,7 @@ fn an_import_of_any_length_is_undone_with_its_tree() {
     stranger.redo(Some(id)).unwrap();
     assert!(!is_archived());
     stranger.redo(Some(id)).unwrap();
-    assert!(stranger.loom().node(own).unwrap().state.pruned_by.is_none());
+    assert!(stranger.loom().node(own).unwrap().state.hidden_by.is_none());
     // Nodes appended after the import remain.
     owner.append(Parent::Node(at), NodeDraft::text("later")).unwrap();
     assert_eq!(import(&stranger, &export(&owner, &[id])).nodes, 1);

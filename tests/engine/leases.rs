@@ -263,7 +263,7 @@ fn others(actor: &Actor, agent: &str, at: NodeId) -> Vec<String> {
         agent: &agent,
         leaf: at,
         versions: &[],
-        first_node: None,
+        context_start: None,
         session: None,
         rounds: &[],
         scope: None,

@@ -114,7 +114,7 @@ impl Table {
 
     fn state(&self) -> TreeState {
         let counts = self.actor.loom().tree(self.tree).unwrap().counts;
-        let visible = self.all().into_iter().filter(|n| n.state.pruned_by.is_none());
+        let visible = self.all().into_iter().filter(|n| n.state.hidden_by.is_none());
         let snapshot = self.actor.loom().snapshot().unwrap();
         let agent = self.actor.agent();
         TreeState {
@@ -174,7 +174,7 @@ fn problems(store: &dyn Store) -> Vec<String> {
 
 /// Asserts that the parent of each node on a visible path is the place before it.
 fn check_paths(snapshot: &dyn Snapshot, nodes: &[Node]) {
-    for node in nodes.iter().filter(|n| n.state.pruned_by.is_none()) {
+    for node in nodes.iter().filter(|n| n.state.hidden_by.is_none()) {
         let path = snapshot.path_back(node.id, &[], 0).unwrap();
         assert_eq!(path.last().map(|n| n.id), Some(node.id));
         let top = &path[0];
@@ -183,7 +183,7 @@ fn check_paths(snapshot: &dyn Snapshot, nodes: &[Node]) {
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), path.len(), "a node twice on a path");
-        assert!(path.iter().all(|n| n.state.pruned_by.is_none()), "a hidden node on a visible path");
+        assert!(path.iter().all(|n| n.state.hidden_by.is_none()), "a hidden node on a visible path");
         let tail = snapshot.path_back(node.id, &[], 2).unwrap();
         assert_eq!(tail, path[path.len().saturating_sub(2)..]);
     }
@@ -211,7 +211,7 @@ fn run(mode: Mode, steps: &[Step]) {
     check_paths(snapshot.as_ref(), &nodes);
     for node in &nodes {
         let filter = ChildFilter::default().kind(EdgeKind::Continuation);
-        if node.version_of.is_none() && node.state.pruned_by.is_none() {
+        if node.version_of.is_none() && node.state.hidden_by.is_none() {
             let children = snapshot.children(node.id, &filter).unwrap().len();
             assert_eq!(children, node.state.continuations as usize);
         }

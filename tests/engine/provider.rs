@@ -3,19 +3,19 @@
 // Clippy knows test functions, but not the helpers beside them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::support::sse;
+use crate::support::fake_model_server;
 
 use std::time::{Duration, Instant};
 
+use fake_model_server::{
+    DONE, KEY, Server, Step, all, chunk, chunked_head, finish, good, head, last_chunk, models, send, status, text,
+    usage, wait,
+};
 use loomtree::provider::discover::discover;
 use loomtree::provider::{
     Client, Endpoint, ErrorClass, Finish, FinishReason, KNOWN_WEIGHTS, MODELS_VARIABLE, Message, Model, Names, Prompt,
     ProviderError, Request, RequestPhase, Retry, Sampling, Secret, StreamError, StreamEvent, Target, Timeouts,
     ToolCall, ToolDefinition, Usage, list_models, open, resolve,
-};
-use sse::{
-    DONE, KEY, Server, Step, all, chunk, chunked_head, finish, good, head, last_chunk, models, send, status, text,
-    usage, wait,
 };
 
 /// Endpoint with time-outs long enough for a busy machine.

@@ -159,13 +159,13 @@ fn frequent_words_are_read_from_the_newest_node_and_near_rare_words() {
         said.words[word].hits.iter().any(|(at, _)| said.passages[*at].node == node)
     };
     // The search does not read back to the first `harbour`, but finds it as a neighbour of the lantern.
-    let found = said(&["lantern", "harbour"]);
+    let found = said(&["lantern", "harbor"]);
     assert!(found.words[0].complete && !found.words[1].complete);
     assert!(stands(&found, 1, old[0].seq) && !stands(&found, 1, old[1].seq));
-    let about = found.words[1].about;
+    let about = found.words[1].estimated_passages;
     assert!((500..6_000).contains(&about), "{about} of 1,502");
     // No word is rare: nodes with both words are found.
-    let found = said(&["gale", "harbour"]);
+    let found = said(&["gale", "harbor"]);
     assert!(!found.words[0].complete && !found.words[1].complete);
     assert!(stands(&found, 0, old[1].seq) && stands(&found, 1, old[1].seq));
     drop(snapshot);
@@ -240,8 +240,8 @@ fn an_answer_is_found_by_the_words_of_its_question() {
     assert_eq!(hits.len(), 3);
     assert!(hits.iter().any(|hit| hit.node.id == answer));
     let question = hits.iter().find(|hit| hit.node.id == at).unwrap();
-    assert_eq!(question.after.as_ref().unwrap().id, answer);
-    assert_eq!(question.before.as_ref().unwrap().id, play.nine);
+    assert_eq!(question.first_continuation.as_ref().unwrap().id, answer);
+    assert_eq!(question.parent.as_ref().unwrap().id, play.nine);
 }
 
 #[test]
@@ -523,6 +523,7 @@ fn every_kind_of_recall_applies_and_prints_the_filters() {
             "→ recall label:\"x\" by:human",
             "→ recall \"no such label\"",
             "→ recall summary kind:tool",
+            "→ recall summary failed",
         ]
         .map(|line| line.replace("NINE", &play.id(play.nine)).replace("TIRED", &play.id(play.tired)))
         .iter()

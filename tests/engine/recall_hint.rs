@@ -179,11 +179,12 @@ impl Talk {
 
 #[test]
 fn a_hint_names_the_message_that_an_own_reply_answers() {
-    let talk =
-        Talk::new(&["Which pump fits?", "The brass gasket fits the second pump.", "Fine.", "Good.", "Well.", "So."]);
-    let hint = talk.hint("How wide is the gasket?", 2).unwrap();
-    assert_eq!((hint.search.as_str(), talk.numbers(&hint)), ("gasket", vec![1]));
-    assert_eq!(talk.hint("How wide is the gasket?", 6), None, "the window answers");
+    for (asked, named) in [("Which gasket fits?", vec![1]), ("Which of them fits?", vec![])] {
+        let talk = Talk::new(&[asked, "The brass gasket fits the second pump.", "Fine.", "Good.", "Well.", "So."]);
+        let hint = talk.hint("How wide is the gasket?", 2).unwrap();
+        assert_eq!((hint.search.as_str(), talk.numbers(&hint)), ("gasket", named), "{asked}");
+        assert_eq!(talk.hint("How wide is the gasket?", 6), None, "the window answers");
+    }
 }
 
 #[test]

@@ -153,9 +153,9 @@ fn results_of_a_tool_are_counted_and_listed_within_a_page() {
     let mut runner = reader(&play, at);
     // The failed calls are older than the 200 newest.
     for (line, answer) in [
-        ("→ recall tool:bash failed count", "7 of 230 results of bash in this tree failed"),
+        ("→ recall tool:bash failed count", "7 of 230 results of bash in this tree failed: npm 7"),
         ("→ recall tool:bash count", "230 results of bash in this tree"),
-        ("→ recall tool:bash count failed", "7 of 230 results of bash in this tree failed"),
+        ("→ recall tool:bash count failed", "7 of 230 results of bash in this tree failed: npm 7"),
         ("→ recall tool:\"bash\" \"build3\" count", "1 result of bash in this tree words:\"build3\""),
     ] {
         assert_eq!(lines(&mut runner, &[line]), answer, "{line}");
@@ -240,6 +240,35 @@ fn the_nodes_around_one_have_their_results_and_fit_a_page() {
     let shown = |full: &str| lines(&mut reader(&play, play.nine), &[&format!("→ view {}{full}", play.id(built))]);
     let whole = format!("result [{}] bash failed, exit code 2:\n> tsgo\nmissing linkUrl\n", play.id(result));
     assert!(shown(" full").contains(&whole) && !shown("").contains(&whole), "{}", shown(" full"));
+}
+
+#[test]
+fn an_empty_message_hides_none_after_it() {
+    let play = Play::new();
+    let first = say(&play.owner, play.nine, "Look at the carburettor.");
+    let cancelled = play.owner.append(Parent::Node(first), NodeDraft::text("").author_type(AuthorType::Model));
+    let cancelled = cancelled.unwrap().nodes[0].id;
+    let second = say(&play.owner, cancelled, "No, at the radiator.");
+    let mut runner = reader(&play, say(&play.owner, second, "Well?"));
+    let said = lines(&mut runner, &["→ recall search \"carburettor\""]);
+    assert!(said.contains(&format!("after: human [{}] \"No, at the radiator.\"", play.id(second))), "{said}");
+    let said = lines(&mut runner, &["→ recall search \"radiator\""]);
+    assert!(said.contains(&format!("before: human [{}] \"Look at the", play.id(first))), "{said}");
+    for (at, other) in [(first, "radiator"), (second, "carburettor")] {
+        let said = lines(&mut reader(&play, second), &[&format!("→ recall around:{} limit:1", play.id(at))]);
+        assert!(said.contains(other) && !said.contains(&play.id(cancelled)), "{said}");
+    }
+}
+
+#[test]
+fn an_abbreviation_is_searched_as_its_word() {
+    let play = Play::new();
+    let node = say(&play.owner, play.nine, "The background of the panel is grey.");
+    let mut runner = reader(&play, say(&play.owner, node, "Well?"));
+    for (abbreviation, place) in [("bg", true), ("fg", false)] {
+        let said = lines(&mut runner, &[&format!("→ recall search \"{abbreviation}\"")]);
+        assert_eq!(said.contains(&play.id(node)), place, "{said}");
+    }
 }
 
 #[test]
@@ -512,12 +541,14 @@ fn a_received_message_is_shown_with_what_follows_up_to_the_next() {
     for number in 0..60 {
         at = bash(&play.owner, at, &format!("grep winch file{number}.txt"), "exit code: 1")[0];
     }
+    let cancelled = NodeDraft::text("").author_type(AuthorType::Model);
+    at = play.owner.append(Parent::Node(at), cancelled).unwrap().nodes[0].id;
     let thanks = say(&play.owner.clone().in_session(older), at, "Thanks.");
     let after = bash(&play.owner, thanks, "ls quay", "boats")[0];
     let mut runner = reader(&play, after);
     let said = lines(&mut runner, &["→ recall turns:1"]);
     assert!(said.contains("60 messages until the next of a person (→ view branch:"), "{said}");
-    assert!(said.contains("\"calls bash(command=\"grep winch file0.txt\")\" · failed"), "{said}");
+    assert!(said.contains("\"calls bash(command=\"grep winch file0.txt\")\" · a call failed"), "{said}");
     assert!(!said.contains("ls quay"), "{said}");
     // A few are shown with their results, whole.
     let said = lines(&mut runner, &["→ recall turns:2"]);
@@ -588,4 +619,80 @@ fn a_quoted_text_that_stands_nowhere_is_named() {
     assert!(said.starts_with("\"--theme\" stands in no earlier message.\n"), "{said}");
     let said = lines(&mut runner, &[r#"→ recall search "\"--dark\"""#]);
     assert!(said.starts_with("1 match"), "{said}");
+}
+
+#[test]
+fn results_of_a_tool_are_listed_from_the_oldest_if_asked_for() {
+    let play = Play::new();
+    let mut at = play.nine;
+    for number in 0..8 {
+        at = bash(&play.owner, at, &format!("build {number}"), "fine")[0];
+    }
+    let mut runner = reader(&play, at);
+    let said = lines(&mut runner, &["→ recall tool:bash sort:oldest limit:2"]);
+    assert!(said.starts_with("8 results of bash in this tree sort:oldest, the oldest 2:"), "{said}");
+    assert!(said.find("build 0").unwrap() < said.find("build 1").unwrap() && !said.contains("build 7"), "{said}");
+    let said = lines(&mut runner, &["→ recall tool:bash sort:oldest limit:9"]);
+    assert!(said.contains("the oldest first:") && said.contains("build 7"), "{said}");
+}
+
+#[test]
+fn failed_results_are_shortened_to_their_errors_and_counted_by_program() {
+    let play = Play::new();
+    let noise = "Waiting for the debugger to disconnect...\n".repeat(40);
+    let failed = |error: &str| format!("{noise}{error}\n{noise}script failed\nCommand exited with code 1");
+    let mut at = play.nine;
+    for (command, error) in [
+        ("cd /work && npm run check", "a.ts(23,35): error TS2345: no ThemeColor"),
+        ("npm run build", "error[E0308]: mismatched types"),
+        ("cp a b", "cp: a: No such file or directory"),
+    ] {
+        at = bash(&play.owner, at, command, &failed(error))[0];
+    }
+    at = bash(&play.owner, at, "grep x y", "Command exited with code 1")[0];
+    let mut runner = reader(&play, bash(&play.owner, at, "ls", "fine")[0]);
+    let said = lines(&mut runner, &["→ recall tool:bash failed"]);
+    for error in ["error TS2345", "error[E0308]", "No such file"] {
+        assert!(said.contains(error), "{error}: {said}");
+    }
+    assert_eq!(said.matches("script failed\n  [82 lines, shortened · ").count(), 3, "{said}");
+    let said = lines(&mut runner, &["→ recall tool:bash failed count"]);
+    assert_eq!(said, "4 of 5 results of bash in this tree failed: npm 2 · cp 1 · grep 1");
+}
+
+#[test]
+fn an_answer_without_results_names_what_excludes_them() {
+    let play = Play::new();
+    let at = bash(&play.owner, play.nine, "ls", "fine")[0];
+    let mut runner = reader(&play, bash(&play.owner, at, "pwd", "fine")[0]);
+    let said = lines(&mut runner, &["→ recall tool:bash failed"]);
+    assert_eq!(said, "none of the 2 results of bash in this tree failed");
+    let said = lines(&mut runner, &["→ recall search \"payment pay paid gasket\" by:human sort:oldest"]);
+    assert!(said.contains("(searched by the words payment, pay, paid, gasket)"), "{said}");
+    assert!(said.contains("try: the same without by:human, other words"), "{said}");
+    let said = lines(&mut runner, &["→ recall search \"gasket\" sort:oldest"]);
+    assert!(said.contains("try: other words"), "{said}");
+}
+
+#[test]
+fn a_word_is_found_in_british_and_american_spelling() {
+    let play = Play::new();
+    let node = say(&play.owner, play.nine, "The license covers the colour of the theater.");
+    let mut runner = reader(&play, say(&play.owner, node, "Well?"));
+    for word in ["licence", "colors", "theatre"] {
+        let said = lines(&mut runner, &[&format!("→ recall search \"{word}\"")]);
+        assert!(said.contains(&play.id(node)) && said.contains("1 match"), "{word}: {said}");
+    }
+}
+
+#[test]
+fn a_whole_word_ranks_above_a_part_of_an_identifier() {
+    let play = Play::new();
+    let whole =
+        say(&play.owner, play.nine, "It works on Linux, on macOS and, though it was barely tested, on Windows too.");
+    let mut at = filler(&play.owner, whole);
+    at = say(&play.owner, at, "contextWindow contextWindow");
+    let said = lines(&mut reader(&play, at), &["→ recall search \"windows\""]);
+    let place = |node| said.find(&format!("[{}]", play.id(node))).unwrap();
+    assert!(place(whole) < place(at), "{said}");
 }

@@ -403,7 +403,27 @@ async fn done_below_final_words_and_changes_ends_the_turn() {
     ] {
         let (last, model) = run(reply.clone()).await;
         assert_eq!((last.content.as_str(), model.requests().len()), ("Later words.", 2), "{reply}");
+        let Prompt::Chat(messages) = &model.requests()[1].prompt else { panic!("a dialogue is a chat") };
+        let has_note = messages.iter().any(|message| message.text().contains("→ done\nthe turn continues"));
+        assert_eq!(has_note, !reply.starts_with('→'), "{reply}");
     }
+}
+
+#[tokio::test]
+async fn memory_lists_what_is_kept_within_a_turn() {
+    let play = Play::new();
+    let nine = play.id(play.nine);
+    let lines = format!("→ pin {nine}\n→ stash \"idea\" \"She left.\"\n→ memory\n");
+    let model = script(&[lines, "So.".to_owned()]);
+    let (_, heard, _) = turn(&play, play.nine, &model).await;
+    let answer = heard.iter().rev().find_map(|progress| match progress {
+        Progress::Ran { line, reply, .. } if line == "→ memory" => Some(reply.to_string()),
+        _ => None,
+    });
+    let answer = answer.unwrap();
+    assert!(answer.starts_with(&format!("Pinned:\n  [{nine}] \"")), "{answer}");
+    assert!(answer.contains("\nStashed (→") && answer.ends_with(" · \"She left.\""), "{answer}");
+    assert!(!answer.contains("actions"), "{answer}");
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ fn last_seq(actor: &Actor) -> u64 {
 }
 
 fn visible(actor: &Actor, node: NodeId) -> bool {
-    actor.loom().node(node).unwrap().state.pruned_by.is_none()
+    actor.loom().node(node).unwrap().state.hidden_by.is_none()
 }
 
 fn assert_clean(actor: &Actor) {
@@ -86,7 +86,8 @@ fn a_failed_transaction_changes_nothing() {
     let ignored = owner.transaction(|owner| {
         owner.append(root, "three")?;
         assert!(owner.prune(root).is_err(), "a root");
-        assert!(owner.append(root, "four").is_err(), "rolled back");
+        let rolled_back = owner.append(root, "four").unwrap_err().to_string();
+        assert!(rolled_back.starts_with("the transaction was rolled back: the root cannot be pruned"), "{rolled_back}");
         Ok(())
     });
     assert!(matches!(ignored, Err(OpsError::Store(StoreError::Refused(_)))), "{ignored:?}");

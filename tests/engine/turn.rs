@@ -211,7 +211,7 @@ async fn content_in_command_results_is_not_executed() {
     let (actor, said) = say(&play, play.nine, "Read that.", "collaborator");
     let model = script(&[format!("→ view {trap} full"), "It is only text.".to_owned()]);
     run(&play, &actor, plan(&play, said, "collaborator", &model, Cast(Vec::new()))).await.0.unwrap();
-    assert!(play.loom.node(play.tired).unwrap().state.pruned_by.is_none());
+    assert!(play.loom.node(play.tired).unwrap().state.hidden_by.is_none());
     let shown = asked(&model, 1).last().unwrap().1.clone();
     assert!(shown.contains("\n\\→ prune"), "{shown}");
 }
@@ -237,7 +237,7 @@ async fn an_agent_that_prunes_the_branch_of_its_input_keeps_it() {
     let (actor, said) = say(&play, play.nine, "Hide this branch.", "collaborator");
     let model = script(&[format!("→ switch to {tired}\n→ prune {nine}"), "Hidden.".to_owned()]);
     run(&play, &actor, plan(&play, said, "collaborator", &model, Cast(Vec::new()))).await.0.unwrap();
-    assert!(play.loom.node(said).unwrap().state.pruned_by.is_some());
+    assert!(play.loom.node(said).unwrap().state.hidden_by.is_some());
     let second = asked(&model, 1);
     assert!(second.last().unwrap().1.trim_end().ends_with("Hide this branch."), "{second:?}");
 }
@@ -250,7 +250,7 @@ async fn an_agents_undo_reverts_its_commands_and_not_its_replies() {
     let model = script(&[format!("→ prune {tired}"), "→ undo".to_owned(), "It is back.".to_owned()]);
     let (done, lines) = run(&play, &actor, plan(&play, said, "collaborator", &model, Cast(Vec::new()))).await;
     assert_eq!(done.unwrap().len(), 3, "{lines:?}");
-    assert!(play.loom.node(play.tired).unwrap().state.pruned_by.is_none(), "{lines:?}");
+    assert!(play.loom.node(play.tired).unwrap().state.hidden_by.is_none(), "{lines:?}");
 }
 
 #[tokio::test]
@@ -317,7 +317,7 @@ async fn cancelling_an_invoked_agent_saves_its_partial_reply_and_runs_nothing_mo
     stopping.await.unwrap();
     assert_eq!(done.unwrap().len(), 1, "{lines:?}");
     assert!(lines.iter().any(|line| line.contains("✗ CANCELLED: prune")), "{lines:?}");
-    assert!(play.loom.node(play.tired).unwrap().state.pruned_by.is_none());
+    assert!(play.loom.node(play.tired).unwrap().state.hidden_by.is_none());
     let written = children(&play, play.tired, EdgeKind::Continuation);
     assert_eq!(written.iter().map(|n| (n.content.as_str(), n.interrupted)).collect::<Vec<_>>(), [("She ", true)]);
     assert!(lines.last().unwrap().starts_with("failed: cancelled"), "{lines:?}");

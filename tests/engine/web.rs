@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
+use crate::support::fake_model_server;
 #[allow(dead_code)] // not all of it is needed here
 use crate::support::sample_tree as play;
-use crate::support::sse;
 
 use std::sync::Arc;
 
+use fake_model_server::{Server, Step, send, status};
 use loomtree::{
     ops::NodeDraft,
     provider::{Model, Scripted, ScriptedReply},
@@ -18,7 +19,6 @@ use loomtree::{
 };
 use play::Play;
 use serde_json::{Value, json};
-use sse::{Server, Step, send, status};
 
 const KEY: &str = "tvly-secret-1";
 

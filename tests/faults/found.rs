@@ -45,7 +45,7 @@ fn an_edit_of_a_pruned_half_is_pruned_with_it() {
     let halves = owner.split(root.id, &SplitAt::Character(2)).unwrap().nodes;
     owner.prune(halves[0].id).unwrap();
     let edited = owner.edit(halves[1].id, "other words").unwrap().nodes[0].id;
-    assert_eq!(owner.loom().node(edited).unwrap().state.pruned_by, Some(halves[0].id));
+    assert_eq!(owner.loom().node(edited).unwrap().state.hidden_by, Some(halves[0].id));
     assert_clean(owner.loom().store().as_ref());
     owner.restore(halves[0].id).unwrap();
     assert_clean(owner.loom().store().as_ref());

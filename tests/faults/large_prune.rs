@@ -67,9 +67,9 @@ fn a_prune_in_progress_is_invisible_and_takes_what_is_appended_meanwhile() {
     while marks(&scene.path) > 0 {
         let snapshot = other.loom().snapshot().unwrap();
         let counted = snapshot.tree(tree.id).unwrap().unwrap().counts.nodes;
-        let hidden = snapshot.node(from).unwrap().unwrap().state.pruned_by.is_some();
+        let hidden = snapshot.node(from).unwrap().unwrap().state.hidden_by.is_some();
         assert_eq!(counted, if hidden { before - NODES } else { before + 2 });
-        let pruned = all_nodes(snapshot.as_ref()).unwrap().iter().filter(|node| node.state.pruned_by.is_some()).count();
+        let pruned = all_nodes(snapshot.as_ref()).unwrap().iter().filter(|node| node.state.hidden_by.is_some()).count();
         assert_eq!(pruned as u64, if hidden { NODES + 2 } else { 0 });
         drop(snapshot);
         assert_clean(other.loom().store().as_ref());
@@ -77,7 +77,7 @@ fn a_prune_in_progress_is_invisible_and_takes_what_is_appended_meanwhile() {
     }
     assert_eq!(pending.wait().unwrap().affected, NODES + 2);
     assert_eq!((visible(&owner, &tree), marked(&scene.path)), (1, 0));
-    assert_eq!(owner.loom().node(later).unwrap().state.pruned_by, Some(from));
+    assert_eq!(owner.loom().node(later).unwrap().state.hidden_by, Some(from));
     assert_eq!(owner.loom().tree(tree.id).unwrap().counts.max_depth, 0);
     owner.undo(Some(tree.id)).unwrap();
     assert_eq!(visible(&owner, &tree), before + 2);
@@ -106,8 +106,8 @@ fn a_branch_that_is_pruned_inside_of_a_large_prune_keeps_its_own_pruning() {
     assert_clean(owner.loom().store().as_ref());
     owner.restore(from).unwrap();
     assert_eq!(visible(&owner, &tree), NODES + 2);
-    assert_eq!(owner.loom().node(inner).unwrap().state.pruned_by, Some(inner));
-    assert_eq!(owner.loom().node(shown).unwrap().state.pruned_by, None);
+    assert_eq!(owner.loom().node(inner).unwrap().state.hidden_by, Some(inner));
+    assert_eq!(owner.loom().node(shown).unwrap().state.hidden_by, None);
     drop(owner);
     assert_eq!((marks(&scene.path), marked(&scene.path)), (0, 0));
     assert_clean(scene.owner().loom().store().as_ref());
@@ -129,7 +129,7 @@ fn a_node_that_is_pruned_between_its_finding_and_its_marking_is_counted_once() {
     assert_clean(owner.loom().store().as_ref());
     owner.restore(top).unwrap();
     assert_eq!(visible(&owner, &tree), NODES + 2);
-    assert_eq!(owner.loom().node(inner).unwrap().state.pruned_by, Some(inner));
+    assert_eq!(owner.loom().node(inner).unwrap().state.hidden_by, Some(inner));
     assert_clean(owner.loom().store().as_ref());
 }
 
@@ -142,11 +142,11 @@ fn a_version_whose_place_is_pruned_stays_hidden_after_a_large_restore() {
     let place = owner.append(Parent::Node(from), NodeDraft::text("first words")).unwrap().nodes[0].id;
     let version = owner.edit(place, "other words").unwrap().nodes[0].id;
     owner.prune(place).unwrap();
-    let before = (visible(&owner, &tree), owner.loom().node(version).unwrap().state.pruned_by);
+    let before = (visible(&owner, &tree), owner.loom().node(version).unwrap().state.hidden_by);
     assert_eq!(before.1, Some(place));
     owner.prune(from).unwrap();
     owner.restore(from).unwrap();
-    assert_eq!((visible(&owner, &tree), owner.loom().node(version).unwrap().state.pruned_by), before);
+    assert_eq!((visible(&owner, &tree), owner.loom().node(version).unwrap().state.hidden_by), before);
     assert_clean(owner.loom().store().as_ref());
 }
 

@@ -3,8 +3,8 @@
 use loomtree::{
     id::NodeId,
     ops::{Actor, NodeDraft, TreeDraft},
-    store::{SessionFilter, TreeFilter},
-    types::{EdgeKind, Node, Parent},
+    store::{Mutation, SessionFilter, TreeFilter},
+    types::{EdgeKind, Node, Op, Parent},
 };
 
 use super::{
@@ -66,6 +66,79 @@ fn a_path_is_that_of_the_file_with_the_states_of_its_nodes() {
     }
 }
 
+/// A trunk of ten nodes, `times` times, each with a branch of ten beside the next. Returns the trunk and the ends of branches.
+pub(super) fn grow_branches(owner: &Actor, times: usize) -> (Vec<NodeId>, Vec<NodeId>) {
+    let (_, root) = owner.create_tree(TreeDraft::new("A tree with branches")).unwrap();
+    let (mut trunk, mut ends, mut drafts) = (vec![root.id], Vec::new(), Vec::new());
+    for _ in 0..times {
+        for is_trunk in [true, false] {
+            let mut at = trunk[trunk.len() - 1];
+            for _ in 0..10 {
+                let node = owner.draft(Parent::Node(at), NodeDraft::text("a rope").keep_position(true));
+                at = node.id;
+                drafts.push(Mutation::Append(Box::new(node)));
+                if is_trunk {
+                    trunk.push(at);
+                }
+            }
+            ends.extend((!is_trunk).then_some(at));
+        }
+    }
+    owner.commit(Op::Import, drafts).unwrap();
+    (trunk, ends)
+}
+
+/// Such a path is read as ranges. Versions were added after the rows that they replace, and one after the end of the path.
+#[test]
+fn a_path_with_branches_beside_it_is_that_of_the_file() {
+    let Some(cluster) = cluster() else { return };
+    let (file, server) = (Scene::of_file(46), on_server(cluster, 46));
+    let (ours, theirs) = (file.owner(), server.owner());
+    let grown = [&ours, &theirs].map(|owner| {
+        let (trunk, ends) = grow_branches(owner, 90);
+        let edit = |at: usize, text: &str| owner.edit(trunk[at], text).unwrap().nodes[0].id;
+        let mut versions = vec![edit(30, "another"), edit(250, "another"), edit(250, "a third")];
+        owner.append(Parent::Node(trunk[150]), NodeDraft::text("a note").kind(Some(EdgeKind::Annotation))).unwrap();
+        owner.bookmark(trunk[77], "a place").unwrap();
+        owner.prune(ends[3]).unwrap();
+        // A second writer's rows are between those of the path.
+        let mut tips = [trunk[900], ends[20]];
+        for number in 0..40 {
+            tips = tips.map(|tip| append(owner, tip, number).unwrap());
+        }
+        versions.push(edit(480, "the last"));
+        (versions, [vec![trunk[900], trunk[403], ends[3], ends[89]], tips.to_vec()].concat())
+    });
+    assert_eq!(grown[0], grown[1]);
+    let (versions, ends) = &grown[0];
+    for to in ends {
+        for selected in [&[], &versions[..1], &versions[1..2], &versions[2..]] {
+            for limit in [0, 300, 3] {
+                let here = path(&theirs, *to, selected, limit);
+                assert_eq!(here, path(&ours, *to, selected, limit), "to {to} by {selected:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn few_rows_beside_a_path_are_read() {
+    let Some(cluster) = cluster() else { return };
+    let scene = on_server(cluster, 47);
+    let (trunk, _) = grow_branches(&scene.owner(), 100);
+    let tip = trunk[trunk.len() - 1];
+    // A connection reports its statistics when it ends.
+    let fetched = || {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let sql = "SELECT idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'nodes'";
+        cluster.sql(database(&scene), sql).unwrap().trim().parse::<usize>().unwrap()
+    };
+    let before = fetched();
+    assert_eq!(path(&scene.again(48).owner(), tip, &[], 0).len(), 1_001);
+    let rows = fetched() - before;
+    assert!((1_001..1_600).contains(&rows), "{rows} rows");
+}
+
 #[test]
 fn a_list_of_sessions_is_one_statement() {
     let Some(cluster) = cluster() else { return };
@@ -116,10 +189,10 @@ fn a_branch_of_several_pages_is_copied_and_mapped() {
     let drafts = (1..2_100).map(|number| {
         let node = owner.draft(Parent::Node(tip), NodeDraft::text(format!("message {number}")));
         tip = node.id;
-        loomtree::store::Mutation::Append(Box::new(node))
+        Mutation::Append(Box::new(node))
     });
     let drafts = drafts.collect();
-    owner.commit(loomtree::types::Op::Import, drafts).unwrap();
+    owner.commit(Op::Import, drafts).unwrap();
     let (other, to) = owner.create_tree(TreeDraft::new("A copy")).unwrap();
     assert_eq!(owner.copy_branch(from, to.id).unwrap().nodes.len(), 2_100);
     let snapshot = owner.loom().snapshot().unwrap();

@@ -4,11 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 use crate::support::cli as support;
+use crate::support::fake_model_server;
 use crate::support::pty;
-use crate::support::sse;
 
+use fake_model_server::{DONE, Server, Step, finish, good, head, models, send, text};
 use pty::Terminal;
-use sse::{DONE, Server, Step, finish, good, head, models, send, text};
 use support::Home;
 
 fn hanging(words: &str) -> Vec<Step> {

@@ -372,6 +372,10 @@ fn unknown_and_ambiguous_ids_are_explained() {
     for part in [&tree[..5], &tree[1..]] {
         assert!(home.ok(&["--tree", part, "tree"]).contains("another tree"), "{part}");
     }
+    home.start("third");
+    let said = home.fails(1, &["view", &ids[0]]);
+    assert!(said.contains("it is in the tree the root of it: loom switch --tree"), "{said}");
+    assert!(home.fails(1, &["trees", "--use", "anothr tree"]).contains("did you mean another tree?"));
 }
 
 #[test]

@@ -46,7 +46,7 @@ async fn purge_over_http_returns_remaining_copies() {
     let root = home.start("root");
     let said = home.say("owner", None, SECRET);
     home.ok(&["copy", &said, &root]);
-    let server = crate::support::http::HttpServer::start(&home, &[]);
+    let server = crate::support::loom_server::HttpServer::start(&home, &[]);
     let id = |node: &str| home.json(&["view", node])[0]["id"].as_str().unwrap().to_owned();
     let purged = server.ok(&format!("/api/v1/nodes/{}/purge", id(&said)), serde_json::json!({})).await;
     assert_eq!(purged["affected"], 1, "{purged}");

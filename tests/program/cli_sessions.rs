@@ -3,10 +3,10 @@
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
-use crate::support::{cli::Home, pty::Terminal, sse};
+use crate::support::{cli::Home, fake_model_server, pty::Terminal};
 
+use fake_model_server::{Server, good, models};
 use serde_json::Value;
-use sse::{Server, good, models};
 
 /// The sessions of this workspace.
 fn sessions(home: &Home) -> Vec<Value> {

@@ -4,12 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 use crate::support::cli as support;
+use crate::support::fake_model_server;
 use crate::support::pty;
-use crate::support::sse;
 
+use fake_model_server::{DONE, Server, Step, finish, good, head, models, send, text, usage};
 use pty::Terminal;
 use serde_json::json;
-use sse::{DONE, Server, Step, finish, good, head, models, send, text, usage};
 use support::Home;
 
 const PASSED: &str = r#"{"passed": true, "why": "both coats are there"}"#;

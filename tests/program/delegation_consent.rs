@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::support::{
     cli::Home,
-    http::{HttpServer, answer},
+    fake_model_server::{Server, Step, good},
+    loom_server::{HttpServer, answer},
     mcp::{McpProcess, text},
     pty::Terminal,
-    sse::{Server, Step, good},
 };
 
 /// An entry point of delegations.

@@ -5,8 +5,8 @@
 
 use crate::support::{
     cli::Home,
+    fake_model_server::{Server, good, models},
     pty::Terminal,
-    sse::{Server, good, models},
 };
 
 /// An entry point of text.

@@ -9,7 +9,7 @@ use std::{
 
 use crate::support::{
     cli::{Home, Ran},
-    sse::{Server, good},
+    fake_model_server::{Server, good},
 };
 
 const SAMPLE: [&str; 9] =

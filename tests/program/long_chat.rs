@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 use crate::support::cli as support;
-use crate::support::sse;
+use crate::support::fake_model_server;
 
 use std::{
     fs,
@@ -15,8 +15,8 @@ use std::{
     time::Duration,
 };
 
+use fake_model_server::{DONE, Server, Step, finish, good, head, models, send, status, text};
 use serde_json::{Value, json};
-use sse::{DONE, Server, Step, finish, good, head, models, send, status, text};
 use support::Home;
 
 /// Directive of the second turn, which holds for the whole session.
@@ -89,13 +89,13 @@ fn calling(name: &str, arguments: &Value) -> Vec<Step> {
     vec![head(), send(format!("data: {delta}\n\n")), send(finish("tool_calls")), send(DONE)]
 }
 
-fn messages(request: &sse::Recorded) -> Vec<(String, String)> {
+fn messages(request: &fake_model_server::Recorded) -> Vec<(String, String)> {
     let all = request.body["messages"].as_array().unwrap();
     all.iter().map(|m| (m["role"].as_str().unwrap().to_owned(), m["content"].to_string())).collect()
 }
 
 /// Returns the bytes of a prompt with a placeholder for the random local id of the message.
-fn prompt(request: &sse::Recorded, said: &Value) -> String {
+fn prompt(request: &fake_model_server::Recorded, said: &Value) -> String {
     request.body.to_string().replace(said.as_str().unwrap(), "ID")
 }
 
@@ -139,9 +139,12 @@ async fn three_hundred_turns_survive_a_kill_without_loss() {
     talk.exchange("What was the name of that staging host again?", "It is brimstone.");
     let requests = server.requests().split_off(asked);
     let first = messages(&requests[0]);
-    let shown = first.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
+    let texts: Vec<&str> = first.iter().map(|(_, text)| text.as_str()).collect();
+    let shown = texts.join("\n");
     assert!(shown.contains(&small_talk(298)) && !shown.contains(&small_talk(150)), "the window is full");
-    assert!(!shown.contains("brimstone"), "what was said is out of it");
+    let (block, window) = texts.split_last().unwrap();
+    assert!(window.iter().all(|text| !text.contains("brimstone")), "what was said is out of it");
+    assert!(block.contains("brimstone"), "the hint quotes it: {block}");
     assert!(!shown.contains("turn_count"), "the state has what the model uses");
     let state = shown.split("constraints:").nth(1).expect("the state has constraints");
     assert!(state.starts_with(&format!("\\n- {ORDER} (turn 3)")), "{state}");

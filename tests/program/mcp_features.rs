@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::support::{
     cli::Home,
+    fake_model_server::{DONE, Server, finish, head, models, send, text as reply, wait},
     mcp::{McpProcess, text},
-    sse::{DONE, Server, finish, head, models, send, text as reply, wait},
 };
 
 fn lines(lines: &[&str]) -> Value {

@@ -5,7 +5,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{cli::Home, http::HttpServer};
+use crate::support::{cli::Home, loom_server::HttpServer};
 
 /// Sends a message in the form of a revision, with more headers. Returns the status and the answer.
 async fn post(

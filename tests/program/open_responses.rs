@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::support::{
     cli::Home,
-    http::{HttpServer, events},
-    sse::{DONE, Server as Upstream, Step, finish, good, head, send},
+    fake_model_server::{DONE, Server as Upstream, Step, finish, good, head, send},
+    loom_server::{HttpServer, events},
 };
 
 const MODEL: &str = "m";

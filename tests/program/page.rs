@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     cli::Home,
-    http::{HttpServer, answer},
+    loom_server::{HttpServer, answer},
     skip,
 };
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     cli::Home,
-    http::{HttpServer, answer, events},
+    loom_server::{HttpServer, answer, events},
     rounds,
 };
 

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::support::{
     cli::Home,
-    http::{HttpServer, answer, events},
-    sse::{Server as Upstream, good, status},
+    fake_model_server::{Server as Upstream, good, status},
+    loom_server::{HttpServer, answer, events},
 };
 
 /// An id of nothing.

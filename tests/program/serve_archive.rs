@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     cli::Home,
-    http::{HttpServer, answer},
+    loom_server::{HttpServer, answer},
 };
 
 /// Creates a tree with two replies, of which one is bookmarked and one is pruned. Returns the ids of the tree and the reply.

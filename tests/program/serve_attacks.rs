@@ -13,8 +13,8 @@ use tokio::{
 
 use crate::support::{
     cli::Home,
-    http::HttpServer,
-    sse::{Server as Upstream, status as answer},
+    fake_model_server::{Server as Upstream, status as answer},
+    loom_server::HttpServer,
 };
 
 const PATIENCE: Duration = Duration::from_secs(10);

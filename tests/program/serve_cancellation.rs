@@ -17,8 +17,8 @@ use serde_json::json;
 
 use crate::support::{
     cli::Home,
-    http::{HttpServer, answer},
-    sse::{Server as Upstream, Step, head, send, text},
+    fake_model_server::{Server as Upstream, Step, head, send, text},
+    loom_server::{HttpServer, answer},
 };
 
 #[tokio::test]

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::support::{
     cli::Home,
-    http::{HttpServer, answer, events},
-    sse::{Server, Step, good, head, models, send, text},
+    fake_model_server::{Server, Step, good, head, models, send, text},
+    loom_server::{HttpServer, answer, events},
 };
 
 const PASSED: &str = r#"{"passed": true, "why": "two coats"}"#;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{
     cli::{Home, Ran},
-    http::HttpServer,
+    loom_server::HttpServer,
     skip,
 };
 

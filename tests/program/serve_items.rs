@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::support::{
     cli::Home,
-    http::{HttpServer, answer},
-    sse::{DONE, Server as Upstream, Step, finish, head, send, status, text, usage},
+    fake_model_server::{DONE, Server as Upstream, Step, finish, head, send, status, text, usage},
+    loom_server::{HttpServer, answer},
 };
 
 const MODEL: &str = "scripted:words";

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::support::{
     cli::Home,
-    http::{HttpServer, answer, events},
-    sse::{DONE, Server as Upstream, Step, finish, good, head, send, status, text, usage},
+    fake_model_server::{DONE, Server as Upstream, Step, finish, good, head, send, status, text, usage},
+    loom_server::{HttpServer, answer, events},
 };
 
 const MODEL: &str = "scripted:words";

@@ -6,8 +6,9 @@
 pub(crate) mod child;
 #[cfg(feature = "cli")]
 pub(crate) mod cli;
+pub(crate) mod fake_model_server;
 #[cfg(feature = "serve")]
-pub(crate) mod http;
+pub(crate) mod loom_server;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
 #[cfg(feature = "postgres")]
@@ -17,5 +18,4 @@ pub(crate) mod pty;
 pub(crate) mod rounds;
 pub(crate) mod sample_tree;
 pub(crate) mod skip;
-pub(crate) mod sse;
 pub(crate) mod store;

@@ -291,7 +291,7 @@ const SCENARIOS: &[Scenario] = &[
         |harness, _| {
             harness.shows("Prune this node and 2 below it? u undoes it.").press("y");
             harness.shows("pruned · u undoes it").shows("3 nodes");
-            assert!(node(harness, harness.play.nine).state.pruned_by.is_some());
+            assert!(node(harness, harness.play.nine).state.hidden_by.is_some());
             assert_cursor(harness, |harness| harness.play.tired);
         },
     ),
@@ -300,7 +300,7 @@ const SCENARIOS: &[Scenario] = &[
         || after("l p y"),
         |harness, _| {
             harness.shows("─ pruned branches ─").shows("Building on the trauma angle").press("enter");
-            assert!(node(harness, harness.play.nine).state.pruned_by.is_none());
+            assert!(node(harness, harness.play.nine).state.hidden_by.is_none());
             assert_cursor(harness, |harness| harness.play.trauma);
         },
     ),
@@ -310,7 +310,7 @@ const SCENARIOS: &[Scenario] = &[
         |harness, _| {
             let local = harness.play.id(harness.play.trauma);
             harness.shows(&format!("undone: pruned {local}")).shows("6 nodes");
-            assert!(node(harness, harness.play.trauma).state.pruned_by.is_none());
+            assert!(node(harness, harness.play.trauma).state.hidden_by.is_none());
         },
     ),
     scenario(
@@ -319,7 +319,7 @@ const SCENARIOS: &[Scenario] = &[
         |harness, _| {
             let local = harness.play.id(harness.play.trauma);
             harness.shows(&format!("redone: pruned {local}")).shows("3 nodes");
-            assert!(node(harness, harness.play.trauma).state.pruned_by.is_some());
+            assert!(node(harness, harness.play.trauma).state.hidden_by.is_some());
         },
     ),
     scenario(
@@ -382,7 +382,7 @@ const SCENARIOS: &[Scenario] = &[
         "context",
         || after(""),
         |harness, _| {
-            harness.shows("the conversation").shows("in all,").shows("Who is Marie?").shows("$0.0");
+            harness.shows("the conversation").shows("in all,").shows("Who is Marie?").shows(" USD");
         },
     ),
     scenario(

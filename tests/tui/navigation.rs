@@ -28,7 +28,7 @@ fn queued_keys_apply_where_earlier_steps_lead() {
     harness.type_queued("0llp");
     harness.settle();
     harness.shows("Prune this node and 2 below it?").press("y");
-    let pruned = |harness: &Harness, node| harness.play.loom.node(node).unwrap().state.pruned_by.is_some();
+    let pruned = |harness: &Harness, node| harness.play.loom.node(node).unwrap().state.hidden_by.is_some();
     assert!(pruned(&harness, harness.play.trauma) && !pruned(&harness, harness.play.marie));
     harness.press("u").type_queued("0llliHere.").send("enter");
     harness.settle();

@@ -29,9 +29,9 @@ fn an_early_answer_waits_for_its_dialog() {
     let mut harness = Harness::new();
     burst(&mut harness, &["l", "p", "y", "p"]);
     harness.shows("2 nodes").lacks("Prune");
-    assert!(harness.play.loom.node(harness.play.trauma).unwrap().state.pruned_by.is_some());
+    assert!(harness.play.loom.node(harness.play.trauma).unwrap().state.hidden_by.is_some());
     // The second prune applies to the node selected after the first; it has no descendants.
-    assert!(harness.play.loom.node(harness.play.tired).unwrap().state.pruned_by.is_some());
+    assert!(harness.play.loom.node(harness.play.tired).unwrap().state.hidden_by.is_some());
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn an_interrupt_is_not_queued() {
     let mut harness = Harness::new();
     burst(&mut harness, &["l", "p", "y", "y", "ctrl-c"]);
     assert!(harness.app.has_ended());
-    assert!(harness.play.loom.node(harness.play.trauma).unwrap().state.pruned_by.is_none());
+    assert!(harness.play.loom.node(harness.play.trauma).unwrap().state.hidden_by.is_none());
 }
 
 /// Keys that navigate, change something, open and close; none starts a model.

@@ -25,10 +25,10 @@ pub(crate) fn raise(error: impl Into<Error>) -> PyErr {
     let error = error.into();
     let text = error.to_string();
     match error {
-        Error::Ops(OpsError::NotFound { nearest, .. }) if !nearest.is_empty() => {
-            NotFound::new_err(format!("{text}; there are {}", nearest.join(", ")))
+        Error::Ops(error @ OpsError::NotFound { .. }) => {
+            NotFound::new_err(error.hint().map_or_else(|| text.clone(), |hint| format!("{text}; {hint}")))
         }
-        Error::Ops(OpsError::NotFound { .. }) | Error::Store(StoreError::NotFound { .. }) => NotFound::new_err(text),
+        Error::Store(StoreError::NotFound { .. }) => NotFound::new_err(text),
         Error::Ops(OpsError::Ambiguous { .. } | OpsError::AmbiguousTree { .. }) => Ambiguous::new_err(text),
         Error::Ops(OpsError::Store(StoreError::Conflict(_))) | Error::Store(StoreError::Conflict(_)) => {
             Conflict::new_err(text)
@@ -39,12 +39,4 @@ pub(crate) fn raise(error: impl Into<Error>) -> PyErr {
         Error::Provider(_) | Error::Generate(_) => ModelError::new_err(text),
         _ => LoomError::new_err(text),
     }
-}
-
-/// Runs a call of the library without the GIL, and converts its error.
-pub(crate) fn detached<T: Send, E: Into<Error> + Send>(
-    py: Python<'_>,
-    call: impl FnOnce() -> Result<T, E> + Send,
-) -> PyResult<T> {
-    py.detach(call).map_err(raise)
 }

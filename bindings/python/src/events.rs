@@ -1,44 +1,29 @@
 //! The stream of changes of every process, as an iterator.
 
 use std::{
-    collections::VecDeque,
     sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
 use loomtree::{
-    ops,
-    store::{JournalFilter, Watch},
+    ops::{self, JournalFollower},
     types::JournalEntry,
 };
 use pyo3::prelude::*;
 
 use crate::{errors::raise, records::Event};
 
-/// Entries of one read.
-const PAGE_ENTRIES: u64 = 256;
-/// Interval of checks for a commit.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Checks between two looks for a signal such as Ctrl+C.
 const CHECKS_PER_SIGNAL: u32 = 5;
 
 /// An iterator over the changes of every process, in the order of their commits. It waits for the next change.
 #[pyclass(frozen, module = "loomtree")]
-pub(crate) struct Events(Mutex<Follower>);
-
-struct Follower {
-    loom: ops::Loom,
-    watch: Option<Box<dyn Watch>>,
-    after: u64,
-    page: VecDeque<JournalEntry>,
-    /// True if there may be entries that no commit announces: at the start, and after a full page.
-    full: bool,
-}
+pub(crate) struct Events(Mutex<JournalFollower>);
 
 impl Events {
     pub(crate) fn new(loom: ops::Loom, after: u64) -> Self {
-        Self(Mutex::new(Follower { loom, watch: None, after, page: VecDeque::new(), full: true }))
+        Self(Mutex::new(JournalFollower::new(loom, after)))
     }
 
     /// Waits for an entry until `end`; `None` if there is none.
@@ -46,39 +31,26 @@ impl Events {
         loop {
             py.check_signals()?;
             for _ in 0..CHECKS_PER_SIGNAL {
-                let entry =
-                    py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).next()).map_err(raise)?;
+                let entry = py.detach(|| self.take()).map_err(raise)?;
                 let now = Instant::now();
                 if entry.is_some() || end.is_some_and(|end| end <= now) {
                     return Ok(entry);
                 }
-                let pause = end.map_or(POLL_INTERVAL, |end| POLL_INTERVAL.min(end - now));
+                let pause =
+                    end.map_or(JournalFollower::POLL_INTERVAL, |end| JournalFollower::POLL_INTERVAL.min(end - now));
                 py.detach(|| thread::sleep(pause));
             }
         }
     }
-}
 
-impl Follower {
-    /// Returns the next entry that is in the file.
-    fn next(&mut self) -> ops::Result<Option<JournalEntry>> {
-        if self.page.is_empty() {
-            let mut watch = match self.watch.take() {
-                Some(watch) => watch,
-                None => self.loom.store().watch()?,
-            };
-            // The check comes before the read, so that a commit between both is not missed.
-            if watch.has_changed()? || self.full {
-                let before = self.after.saturating_add(PAGE_ENTRIES + 1);
-                let page = JournalFilter::default().before(before).after(self.after);
-                self.page = self.loom.snapshot()?.journal(page)?.into_iter().rev().collect();
-                self.full = self.page.len() as u64 == PAGE_ENTRIES;
-            }
-            self.watch = Some(watch);
+    /// Returns the next entry that was committed, if there is one.
+    fn take(&self) -> ops::Result<Option<JournalEntry>> {
+        let mut follower = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = follower.take() {
+            return Ok(Some(entry));
         }
-        let entry = self.page.pop_front();
-        self.after = entry.as_ref().map_or(self.after, |entry| entry.seq);
-        Ok(entry)
+        follower.read()?;
+        Ok(follower.take())
     }
 }
 

@@ -22,7 +22,7 @@ use pyo3::{
 };
 use tokio::sync::mpsc;
 
-use crate::{calls::RunningCall, convert::to_python, errors::raise};
+use crate::{callback_threads::RunningCall, convert::to_python, errors::raise};
 
 /// Interval of looks for a signal such as Ctrl+C.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);

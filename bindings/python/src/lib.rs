@@ -7,11 +7,12 @@
 // PyO3 takes the arguments of a method by value.
 #![allow(clippy::needless_pass_by_value)]
 
-mod calls;
+mod callback_threads;
 mod convert;
 mod errors;
 mod events;
 mod generate;
+mod gil;
 mod interchange;
 mod json_value;
 mod loom;
@@ -37,6 +38,6 @@ mod _loomtree {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        super::calls::wait_at_exit(module.py())
+        super::callback_threads::wait_at_exit(module.py())
     }
 }

@@ -22,9 +22,10 @@ use pyo3::{
 
 use crate::{
     convert::{JsonArg, NodeRef, Place, SessionRef, TreeRef, parse, to_python},
-    errors::{LoomError, detached, raise},
+    errors::{LoomError, raise},
     events::Events,
     generate::{self, Continuation, ModelArg},
+    gil::detached,
     interchange,
     json_value::JsonReader,
     pending::Pending,

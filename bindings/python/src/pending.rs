@@ -16,7 +16,7 @@ use loomtree::{
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
 use crate::{
-    calls::RunningCall,
+    callback_threads::RunningCall,
     errors::{LoomError, raise},
 };
 

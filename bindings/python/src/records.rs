@@ -142,7 +142,7 @@ impl Node {
     /// ULID of the pruned node that hides this one; `None` if it is visible.
     #[getter]
     fn pruned_by(&self) -> Option<String> {
-        self.0.state.pruned_by.map(|id| id.to_string())
+        self.0.state.hidden_by.map(|id| id.to_string())
     }
 
     /// True if the content was purged.

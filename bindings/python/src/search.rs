@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 
 use crate::{
     convert::{Place, to_python},
-    errors::detached,
+    gil::detached,
     records::{Context, Hit, Node, Recall, Reply},
 };
 
@@ -56,7 +56,7 @@ pub(crate) fn search(py: Python<'_>, loom: &ops::Loom, asked: Search) -> PyResul
 
 fn hit_of(py: Python<'_>, hit: recall::Hit) -> PyResult<Py<Hit>> {
     let node = |node: Option<loomtree::types::Node>| node.map(|node| Py::new(py, Node(node))).transpose();
-    let (before, after) = (node(hit.before)?, node(hit.after)?);
+    let (before, after) = (node(hit.parent)?, node(hit.first_continuation)?);
     Py::new(py, Hit { node: Py::new(py, Node(hit.node))?, score: hit.score, exact: hit.exact, before, after })
 }
 

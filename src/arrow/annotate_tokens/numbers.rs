@@ -39,6 +39,15 @@ fn join_thousands(line: &str, terms: &mut Vec<AnnotatedToken>) {
 /// Joins the words of a number: `two hundred and forty two`, `a hundred and twenty`, `2 hundred`.
 pub(super) fn join(line: &str, terms: &mut Vec<AnnotatedToken>) {
     join_thousands(line, terms);
+    // `undo x 2`
+    if let Some(at) = (1..terms.len().saturating_sub(1)).find(|at| {
+        terms[*at].kind == TokenKind::Name
+            && terms[*at].text.of(line) == "x"
+            && terms[*at - 1].entry.verb.is_some()
+            && matches!(terms[*at + 1].kind, TokenKind::Number(_))
+    }) {
+        terms.remove(at);
+    }
     let number = |at: usize| match terms.get(at)?.kind {
         TokenKind::Number(number) => Some(number),
         _ => None,
@@ -98,7 +107,7 @@ pub(in crate::arrow) fn number(text: &str) -> Option<TokenKind> {
     let bytes = text.as_bytes();
     let short = bytes.len() <= 3;
     let digits = match bytes {
-        [b'x' | b'X', rest @ ..] if short && !rest.is_empty() => &text[1..],
+        [b'x' | b'X' | b'n', rest @ ..] if short && !rest.is_empty() => &text[1..],
         [.., b'x' | b'X'] if short && bytes.len() > 1 => &text[..text.len() - 1],
         _ => text,
     };

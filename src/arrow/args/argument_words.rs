@@ -98,7 +98,7 @@ impl Arguments<'_> {
             // `a7x2, notes and all`
             "all" if at > 0 && terms[at - 1].entry.func == Some(FunctionWord::And) => {}
             // `with every note on it`
-            "all" | "every" if terms[at + 1..].iter().take(2).any(|next| next.entry.noun == Some(Noun::Annotation)) => {
+            "all" | "every" if terms[at + 1..].iter().take(3).any(|next| next.entry.noun == Some(Noun::Annotation)) => {
             }
             "full" | "whole" | "every" | "entire" | "complete" | "all" | "entirety" | "entirely" | "completely"
             | "everything" => self.modifiers.whole = true,
@@ -203,7 +203,8 @@ impl Arguments<'_> {
         {
             arg.unit = Some(Noun::Token);
         }
-        if is_pronoun(terms, at, &arg) {
+        let is_value = at > 0 && matches!(terms[at - 1].kind, TokenKind::OptionName(_) | TokenKind::Mark(':' | '='));
+        if !is_value && is_pronoun(terms, at, &arg) {
             return next;
         }
         self.items.push(arg);

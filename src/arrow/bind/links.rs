@@ -4,7 +4,7 @@ use super::{BindError, Binder, Bound, is_node};
 use crate::arrow::{
     Command, LinkEnd, NodeRef,
     args::{Arg, ArgKind},
-    lexicon::{Prep, Verb},
+    lexicon::{Noun, Prep, Verb},
     option_name::OptionName,
 };
 
@@ -67,13 +67,11 @@ impl Binder<'_, '_> {
         Ok(Command::Unlink { node, from: LinkEnd { node: Some(end), ..LinkEnd::default() } })
     }
 
-    /// Two ids; `from A to B` and `A from B` both mean A, then B.
+    /// Two ids; `from A to B`, `A from B` and `from B node A` mean A, then B.
     fn two_from(&mut self, away: impl Fn(&Arg) -> bool) -> Option<(Option<NodeRef>, NodeRef)> {
-        let last = self.arguments.items.iter().rposition(is_node)?;
-        let from_last = self.arguments.items[last].prep == Some(Prep::From)
-            || self.arguments.items[last].key == Some(OptionName::From);
-        self.two(
-            |arg| if from_last { arg.prep == Some(Prep::From) || arg.key == Some(OptionName::From) } else { away(arg) },
-        )
+        let last = &self.arguments.items[self.arguments.items.iter().rposition(is_node)?];
+        let is_from = |arg: &Arg| arg.prep == Some(Prep::From) || arg.key == Some(OptionName::From);
+        let ends_with_from = is_from(last) || last.noun == Some(Noun::Node) && last.prep.is_none() && !last.arrow;
+        self.two(|arg| if ends_with_from { is_from(arg) } else { away(arg) })
     }
 }

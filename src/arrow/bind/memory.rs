@@ -149,13 +149,16 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn memory(&mut self) -> Command {
-        self.arguments.take(|arg| arg.key == Some(OptionName::What));
-        let view = if self.names(Noun::Trace) {
-            Some(MemoryView::Trace)
-        } else {
-            // `memory, only what is stashed`
-            (self.names(Noun::Stash) || self.arguments.has_bare_word("stashed")).then_some(MemoryView::Stashed)
-        };
+        let view = self.arguments.take(|arg| arg.key == Some(OptionName::What)).map(|arg| self.arguments.value(&arg));
+        let view =
+            if self.names(Noun::Trace) || self.arguments.has_bare_word("trace") || view.as_deref() == Some("trace") {
+                Some(MemoryView::Trace)
+            } else {
+                // `memory, only what is stashed`
+                let stashed = view.as_deref() == Some("stashed");
+                (stashed || self.names(Noun::Stash) || self.arguments.has_bare_word("stashed"))
+                    .then_some(MemoryView::Stashed)
+            };
         Command::Memory { view }
     }
 }

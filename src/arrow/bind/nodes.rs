@@ -4,7 +4,7 @@ use super::{BindError, Binder, Bound, is_node};
 use crate::arrow::{
     BranchFormat, Command, Listing, NodeRef, Relative, ResponseKind,
     args::{Arg, ArgKind},
-    lexicon::{self, FunctionWord, Noun, Prep},
+    lexicon::{Noun, Prep},
     option_name::OptionName,
 };
 use crate::tools::{MAX_CONTINUATIONS, MAX_TREE_DEPTH};
@@ -42,7 +42,9 @@ impl Binder<'_, '_> {
     pub(super) fn view(&mut self) -> Bound {
         let rendering = self.rendering()?;
         // `the branch to a7x2, from b3k9 on`
-        let two = self.names(Noun::Branch) && self.arguments.items.iter().filter(|arg| is_node(arg)).count() == 2;
+        let keyed = |arg: &Arg| arg.key == Some(OptionName::Branch);
+        let names_branch = self.names(Noun::Branch) || self.arguments.items.iter().any(keyed);
+        let two = names_branch && self.arguments.items.iter().filter(|arg| is_node(arg)).count() == 2;
         let begins =
             |arg: &Arg| arg.key == Some(OptionName::From) || two && arg.key.is_none() && arg.prep == Some(Prep::From);
         let from = self.arguments.take(|arg| is_node(arg) && begins(arg));
@@ -62,7 +64,9 @@ impl Binder<'_, '_> {
         let annotations = self.names(Noun::Annotation);
         let plain = self.is_plain_view();
         let alone = plain && self.arguments.items.is_empty() && self.features.is_view_alone();
-        if branch.is_none() && node.is_none() && !self.names(Noun::Here) && !self.points_here() && !alone {
+        let here = self.names(Noun::Here) || self.points_here() || alone;
+        // A node is not shown from another one on.
+        if branch.is_none() && (from.is_some() || node.is_none() && !here) {
             return Err(BindError::Missing("a node's id"));
         }
         Ok(Command::View { node, branch, from, full, annotations, rendering })
@@ -312,6 +316,7 @@ impl Binder<'_, '_> {
         // `make one node of a7x2 and b3k9`
         // `join the three scenes`
         while self.arguments.take(|arg| matches!(arg.kind, ArgKind::Number(..1_000)) && arg.key.is_none()).is_some() {}
+        let mut last_at = self.arguments.items.iter().rev().find(|arg| is_node(arg)).map(|arg| arg.at);
         let mut nodes = self.nodes();
         // `merge ["a7x2", "b3k9"] content:"…"`
         let quoted = |arg: &Arg, binder: &Self| matches!(arg.kind, ArgKind::Text { .. }) && binder.is_quoted_id(arg);
@@ -322,65 +327,18 @@ impl Binder<'_, '_> {
             let arg = self.arguments.items.remove(at);
             nodes.push(self.arguments.value(&arg).as_str().into());
         }
+        // `merge a7x2, b4yz and kepa`: a word in the list is an id of letters.
+        while let Some(last) = last_at
+            && let Some(arg) =
+                self.arguments.take(|arg| arg.kind == ArgKind::Name && arg.key.is_none() && arg.at == last + 2)
+        {
+            nodes.push(self.arguments.value(&arg).as_str().into());
+            last_at = Some(arg.at);
+        }
         if nodes.len() < 2 {
             return Err(BindError::Missing("two nodes' ids or more"));
         }
         Ok(Command::Merge { nodes, content: self.content()? })
-    }
-
-    pub(super) fn bookmark(&mut self) -> Bound {
-        let end = self.arguments.items.iter().find(|arg| is_node(arg)).map(|arg| arg.text.end);
-        let node = self.node();
-        // `bm a7x2 baseline, please`
-        let second = self.at + 2;
-        let label = self.unquoted_label(end).or_else(|| self.label());
-        let label = label.or_else(|| self.name_where(|arg| arg.at == second && arg.key.is_none()));
-        // `bookmark a7x2 called turning point`: words that would be dropped.
-        let words = ["as", "called", "named", "label"].iter().any(|word| self.arguments.has_bare_word(word));
-        if label.is_none() && words && !self.names(Noun::Bookmark) && !self.names(Noun::Here) {
-            return Err(BindError::Missing("the label, in quotes"));
-        }
-        Ok(Command::Bookmark { node, label })
-    }
-
-    /// Words without quotes or marks from `start` to the end of the line: `bm a7x2 baseline`, `… as the last quiet scene`.
-    fn unquoted_label(&mut self, start: Option<usize>) -> Option<String> {
-        let words = self.arguments.line.get(start?..)?.trim_matches([' ', '.', ']', '`']);
-        let is_plain = words.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '\'' | '’'));
-        let is_own = |arg: &Arg| arg.kind == ArgKind::Name && matches!(arg.key, None | Some(OptionName::Label));
-        let lead = ["as", "called", "named", "labelled", "labeled", "label", "name", "the", "a", "an"];
-        let label: Vec<&str> = words.split_whitespace().skip_while(|word| lead.contains(word)).collect();
-        // `please`, `for later`, `the node`, `this current branch`
-        let entries = || label.iter().map(|word| lexicon::look_up(word));
-        let adjective = Some(FunctionWord::Adjective);
-        let here = ["current", "present", "whole", "same", "full"];
-        let describes = entries().all(|entry| !entry.is_known() || entry.noun.is_some() || entry.func == adjective)
-            && entries()
-                .zip(&label)
-                .any(|(entry, word)| !entry.is_known() || entry.func == adjective && !here.contains(word));
-        if !is_plain || !describes || !self.arguments.items.iter().all(is_own) {
-            return None;
-        }
-        self.arguments.items.clear();
-        Some(label.join(" "))
-    }
-
-    /// A label: a text or a name, by preference one that is said to be it.
-    pub(super) fn label(&mut self) -> Option<String> {
-        self.name_for(&[OptionName::Label, OptionName::Stash, OptionName::As])
-            .or_else(|| {
-                self.text_where(|arg| {
-                    matches!(arg.prep, Some(Prep::As | Prep::Under)) && arg.key != Some(OptionName::Content)
-                })
-            })
-            .or_else(|| {
-                let arg = self.arguments.take(|arg| {
-                    matches!(arg.kind, ArgKind::Name | ArgKind::File)
-                        && matches!(arg.prep, Some(Prep::As | Prep::Under))
-                })?;
-                Some(self.arguments.value(&arg))
-            })
-            .or_else(|| self.text_where(|arg| arg.key != Some(OptionName::Content)))
     }
 
     /// The first id is the one, and what `fits` or comes last is the other.

@@ -79,11 +79,13 @@ impl Binder<'_, '_> {
         (Some(from), Some(to))
     }
 
-    /// True if a switch stands outside the text of a recall that has a text in quotes or a tool, or as a flag. Takes its word.
+    /// True if a switch stands outside the text of a recall that has a text in quotes, a tool or a summary, or as a flag. Takes its
+    /// word.
     fn switched(&mut self, words: &RecallWords<'_>, name: &str) -> bool {
         let line = self.arguments.line;
         let bounded = line.contains(['"', '“'])
             || self.names(Noun::Tool)
+            || self.names(Noun::Summary)
             || self.arguments.items.iter().any(|arg| arg.key == Some(OptionName::Tool));
         let is_said = bounded && words.switched(name);
         if is_said {

@@ -1,55 +1,80 @@
 //! Words of a recall besides its arguments: whose turns, where, from when, in which order, and which turns.
 
-use std::ops::Range;
+use std::{ops::Range, sync::LazyLock};
 
 use crate::arrow::{
     RecallScope, RecallSort, lexicon,
-    word_pattern::{is_in, matched},
+    word_pattern::{PatternTable, is_in},
 };
 
 /// Scopes in words.
-const SCOPES: &[(&str, RecallScope)] = &[
-    ("all|every the|my? trees|tree", RecallScope::All),
-    ("across|over trees", RecallScope::All),
-    ("this|our|my|current session", RecallScope::Session),
-    ("in|within|across|over|from|throughout the current|whole|entire? session", RecallScope::Session),
-    ("this|our|whole|entire workspace", RecallScope::Workspace),
-    ("in|within|across|over|from|throughout|grep|search the workspace", RecallScope::Workspace),
-    ("this|whole|entire tree", RecallScope::Tree),
-    ("in|within|across|from|throughout the tree", RecallScope::Tree),
-];
+static SCOPES: LazyLock<PatternTable<RecallScope>> = LazyLock::new(|| {
+    PatternTable::new([
+        ("all|every the|my? trees|tree", RecallScope::All),
+        ("across|over trees", RecallScope::All),
+        ("this|our|my|current session", RecallScope::Session),
+        ("in|within|across|over|from|throughout the current|whole|entire? session", RecallScope::Session),
+        ("this|our|whole|entire workspace", RecallScope::Workspace),
+        ("in|within|across|over|from|throughout|grep|search the workspace", RecallScope::Workspace),
+        ("this|whole|entire tree", RecallScope::Tree),
+        ("in|within|across|from|throughout the tree", RecallScope::Tree),
+    ])
+});
 /// Orders in words.
-const ORDERS: &[(&str, RecallSort)] = &[
-    ("newest|latest|freshest ones? first", RecallSort::Time),
-    ("most recent ones? first", RecallSort::Time),
-    ("oldest|earliest ones? first", RecallSort::Oldest),
-    ("chronologically", RecallSort::Oldest),
-    ("in chronological order", RecallSort::Oldest),
-];
+static ORDERS: LazyLock<PatternTable<RecallSort>> = LazyLock::new(|| {
+    PatternTable::new([
+        ("newest|latest|freshest ones|hits|results|matches|turns|messages? first", RecallSort::Time),
+        ("most recent ones|hits|results|matches|turns|messages? first", RecallSort::Time),
+        ("oldest|earliest ones|hits|results|matches|turns|messages? first", RecallSort::Oldest),
+        ("chronologically", RecallSort::Oldest),
+        ("in chronological order", RecallSort::Oldest),
+    ])
+});
 /// Words that ask for the text as it is written.
-const EXACT: &[&str] = &[
-    "word for word",
-    "letter for letter",
-    "to the letter",
-    "verbatim",
-    "exact phrase|words|wording|string|match|matches",
-    "exactly this|these|those phrase|words|wording|string",
-    "in exactly this|these|those words",
-];
+static EXACT: LazyLock<PatternTable<()>> = LazyLock::new(|| {
+    PatternTable::new(
+        [
+            "word for word",
+            "letter for letter",
+            "to the letter",
+            "verbatim",
+            "exact phrase|words|wording|string|match|matches",
+            "exactly this|these|those|the phrase|words|word|wording|string",
+            "exactly as it|they stands|stand|is|was|are|were|written|reads",
+            "exactly as written|quoted",
+            "in exactly this|these|those words",
+        ]
+        .map(|pattern| (pattern, ())),
+    )
+});
 /// Words that ask for the number of results.
-const COUNT: &[&str] = &[
-    "counts|count only",
-    "only|just the? count|counts|number",
-    "the count of",
-    "how many times",
-    "how often",
-    "how many turns|messages|times|calls|results|hits",
-];
+static COUNT: LazyLock<PatternTable<()>> = LazyLock::new(|| {
+    PatternTable::new(
+        [
+            "counts|count only",
+            "only|just the? count|counts|number",
+            "the count of",
+            "how many times",
+            "how often",
+            "how many turns|messages|times|calls|results|hits",
+        ]
+        .map(|pattern| (pattern, ())),
+    )
+});
 /// Words that ask for annotations alone.
-const ANNOTATIONS: &[&str] =
-    &["in|among|within|from|across the|my|our|all? annotations|notes", "only the? annotations", "annotations only"];
+static ANNOTATIONS: LazyLock<PatternTable<()>> = LazyLock::new(|| {
+    PatternTable::new(
+        ["in|among|within|from|across the|my|our|all? annotations|notes", "only the? annotations", "annotations only"]
+            .map(|pattern| (pattern, ())),
+    )
+});
 /// Words for what comes before and after a node.
-const AROUND: &[&str] = &["before and right|just|directly? after", "around", "surroundings of", "the context of"];
+static AROUND: LazyLock<PatternTable<()>> = LazyLock::new(|| {
+    PatternTable::new(
+        ["before and right|just|directly? after", "around", "surroundings of", "the context of"]
+            .map(|pattern| (pattern, ())),
+    )
+});
 /// Verbs that follow the author's name.
 const SPEECH_VERBS: &str = "say said says saying wrote write mention mentions mentioned ask asked told claimed suggested proposed answered \
     replied";
@@ -149,41 +174,28 @@ impl<'l> RecallWords<'l> {
         self.words.get(at).copied().unwrap_or_default()
     }
 
-    fn first_of<'p, T>(&self, patterns: impl IntoIterator<Item = (&'p str, T)>) -> Option<T> {
-        patterns.into_iter().find_map(|(pattern, value)| self.has(pattern).then_some(value))
-    }
-
-    /// True if the pattern stands somewhere in the words.
-    pub(super) fn has(&self, pattern: &str) -> bool {
-        (0..self.words.len()).any(|at| matched(pattern, &|at| self.word(at), at).is_some())
-    }
-
-    fn has_any(&self, patterns: &[&str]) -> bool {
-        patterns.iter().any(|pattern| self.has(pattern))
-    }
-
     pub(super) fn scope(&self) -> Option<RecallScope> {
-        self.first_of(SCOPES.iter().copied())
+        SCOPES.first_in(&self.words).copied()
     }
 
     pub(super) fn order(&self) -> Option<RecallSort> {
-        self.first_of(ORDERS.iter().copied())
+        ORDERS.first_in(&self.words).copied()
     }
 
     pub(super) fn is_exact(&self) -> bool {
-        self.has_any(EXACT)
+        EXACT.first_in(&self.words).is_some()
     }
 
     pub(super) fn counts(&self) -> bool {
-        self.has_any(COUNT)
+        COUNT.first_in(&self.words).is_some()
     }
 
     pub(super) fn names_annotations(&self) -> bool {
-        self.has_any(ANNOTATIONS)
+        ANNOTATIONS.first_in(&self.words).is_some()
     }
 
     pub(super) fn asks_for_surroundings(&self) -> bool {
-        self.has_any(AROUND)
+        AROUND.first_in(&self.words).is_some()
     }
 
     /// True if a switch stands there: `count`, `--count`, `count=true`. `--count 5` is a limit.
@@ -215,7 +227,7 @@ impl<'l> RecallWords<'l> {
             let turns = matches!(self.word(at + 1), "turns" | "messages");
             who.filter(|_| noun).and_then(|who| self.speaker(who, at)).or(role.filter(|_| turns))
         };
-        let is_by = |at: &usize| self.words[*at] == "by";
+        let is_by = |at: &usize| matches!(self.words[*at], "by" | "from");
         let named = || {
             let at = (0..self.words.len()).find(is_by)? + 1;
             let role = |at: usize| ROLES.iter().find(|(said, _)| *said == self.word(at)).map(|(_, role)| *role);

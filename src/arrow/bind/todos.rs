@@ -21,11 +21,34 @@ struct TodoOptions {
     status: Option<String>,
 }
 
+/// Statuses of items, as they are said.
+const STATUSES: &[(&str, &[&str])] = &[
+    ("all", &["ones too", "done or not", "finished or not", "whatever state", "in any state", "old and new"]),
+    ("in_progress", &["in progress", "underway", "being worked on"]),
+    ("completed", &["completed", "finished", "done", "complete"]),
+    ("cancelled", &["cancelled", "canceled", "dropped"]),
+    ("pending", &["pending", "not started"]),
+];
+
 impl Binder<'_, '_> {
+    /// The status of the items that a line asks for: `show the completed todos`, `which items are done?`.
+    fn status_in_words(&self) -> Option<&'static str> {
+        let names = |arg: &Arg| matches!(arg.kind, ArgKind::Text { .. } | ArgKind::Number(_));
+        let looks = matches!(self.verb, Verb::See | Verb::Get | Verb::List | Verb::Read | Verb::Tell | Verb::Find);
+        let looks = looks || self.arguments.has_bare_word("status");
+        if !looks || self.arguments.items.iter().any(names) || self.arguments.modifiers.adds {
+            return None;
+        }
+        let said = |words: &[&str]| words.iter().any(|word| self.arguments.has_bare_word(word));
+        STATUSES.iter().find(|(_, words)| said(words)).map(|(status, _)| *status)
+    }
+
     pub(super) fn todo(&mut self) -> Bound {
         let whatever = ["whatever their state", "whatever their status", "regardless of state", "regardless of status"];
         let all = whatever.iter().any(|words| self.arguments.has_bare_word(words));
         let status = self.name_for(&[OptionName::Status]).or_else(|| all.then(|| "all".to_owned()));
+        let status = status.or_else(|| self.status_in_words().map(str::to_owned));
+        let lists = status.is_some();
         let mut todo = TodoOptions { status, ..TodoOptions::default() };
         let keyed = self
             .arguments
@@ -83,11 +106,13 @@ impl Binder<'_, '_> {
             let adds = matches!(self.verb, Verb::Add | Verb::Put | Verb::Write | Verb::Make | Verb::Record)
                 || self.arguments.modifiers.adds;
             if !adds
+                && !lists
                 && (cancels || self.arguments.modifiers.finishes || matches!(self.verb, Verb::Finish | Verb::Check))
             {
                 return Err(BindError::Missing("the item's number"));
             }
             if todo.add.is_empty()
+                && !lists
                 && (adds || cancels || self.arguments.modifiers.finishes || matches!(self.verb, Verb::Finish))
             {
                 return Err(BindError::Missing("the item: its words, or its number"));

@@ -43,19 +43,22 @@ impl Binder<'_, '_> {
                 .then_some(Topic::News),
             };
         let mut exclude = Vec::new();
-        while let Some(site) = self.name_for(&[OptionName::Exclude]) {
-            exclude.push(site);
+        let verb = self.at;
+        // `I am not certain of the year, so search "x"` excludes nothing.
+        while let Some(site) = self.arguments.take(|arg| {
+            arg.key == Some(OptionName::Exclude)
+                && !matches!(arg.kind, ArgKind::Number(_) | ArgKind::Range(..))
+                && (arg.at > verb || arg.kind != ArgKind::Name)
+        }) {
+            exclude.push(self.arguments.value(&site));
         }
         let mut include = Vec::new();
-        while let Some(site) = self.name_for(&[OptionName::Include]) {
-            include.push(site);
-        }
-        while let Some(site) = self.name_where(|arg| {
-            arg.kind == ArgKind::File
-                && (arg.key == Some(OptionName::Include)
-                    || matches!(arg.prep, Some(Prep::On | Prep::From | Prep::At | Prep::To)))
+        while let Some(site) = self.arguments.take(|arg| {
+            let leads = matches!(arg.prep, Some(Prep::On | Prep::From | Prep::At | Prep::To));
+            let is_name = matches!(arg.kind, ArgKind::Name | ArgKind::File | ArgKind::Text { .. });
+            is_name && arg.key == Some(OptionName::Include) || arg.kind == ArgKind::File && leads
         }) {
-            include.push(site);
+            include.push(self.arguments.value(&site));
         }
         let query = self.text_for(&[OptionName::Query]).or_else(|| self.text_where(|_| true));
         let query = query.ok_or(BindError::Missing("the query, in quotes"))?;

@@ -189,9 +189,7 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
             if let Some(prep) = term.entry.prep.filter(|_| !joins && !infinitive) {
                 features |= Features::prep(prep);
             }
-            if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _) | (Verb::Write, Form::Past)))
-                || term.entry.option == Some(OptionName::Content)
-            {
+            if says(line, term) {
                 features |= Features::SAYS;
             }
             // `what we decided`
@@ -219,6 +217,13 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
         features |= Features::IDS;
     }
     features
+}
+
+/// True for a word of speech, or of an order: turns have one, pages of the web have none.
+fn says(line: &str, term: &AnnotatedToken) -> bool {
+    matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _) | (Verb::Write, Form::Past)))
+        || term.entry.option == Some(OptionName::Content)
+        || matches!(term.text.of(line), "newest" | "oldest" | "earliest" | "verbatim")
 }
 
 /// True if the noun at `at` is joined to what stands before it: `the root with its annotations`.

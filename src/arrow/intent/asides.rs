@@ -12,7 +12,9 @@ impl IntentParser<'_> {
     /// A clause on what it is for, or on what follows: `…, so that I can quote from it`, `…, then we pick one`.
     pub(super) fn sequel(&self, at: usize) -> Option<Range<usize>> {
         let end = self.clause_end(at);
-        let purpose = self.is_word(at, &["so"]) && self.is_word(at + 1, &["that"]);
+        let knows = self.is_word(at + 1, &["i", "we", "you"])
+            && self.is_word(at + 2, &["know", "can", "have", "see", "understand", "remember", "get"]);
+        let purpose = self.is_word(at, &["so"]) && (self.is_word(at + 1, &["that"]) || knows);
         let picks =
             (at + 2..end).any(|at| self.is_word(at, &["pick", "choose", "see", "decide", "talk", "look", "rest"]));
         let later =

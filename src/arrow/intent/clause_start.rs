@@ -95,7 +95,7 @@ impl IntentParser<'_> {
         // `annotating a7x2: "weak"`
         let content = phrases::bears_content(verb)
             && self.terms.iter().any(AnnotatedToken::is_text)
-            && !self.tells(self.terms.len());
+            && !self.tells(self.end_before_reason(at));
         let gerund = gerund
             || first && form == Form::Ing && (content || self.announces(at, verb))
             || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
@@ -159,13 +159,35 @@ impl IntentParser<'_> {
             };
             verb == Verb::Go && self.terms[at + 1..].iter().any(place)
         };
+        // `undoing my last operation`
+        let takes_back = || {
+            matches!(verb, Verb::Undo | Verb::Redo)
+                && self.terms[at + 1..].iter().any(|term| matches!(term.entry.noun, Some(Noun::Change | Noun::Tool)))
+        };
+        // `recalling what I stashed under "x"`
+        let recalls = verb == Verb::Recall && self.func_at(at + 1) == Some(FunctionWord::What);
         // `thinking of pruning a7x2`, `going to prune a7x2`
         let is_other = matches!(verb, Verb::Think | Verb::Get)
             || self.is_word(at, &["going"]) && self.verb_at(at + 2).is_some()
-            || self.tells(self.terms.len())
+            || !recalls && self.tells(self.end_before_reason(at))
             || (at + 1..self.terms.len()).any(puts_off)
             || self.terms.last().is_some_and(|last| last.is('?'));
-        !is_other && (self.has_concrete(at + 1..self.terms.len()) || has_place())
+        !is_other && (self.has_concrete(at + 1..self.terms.len()) || has_place() || takes_back())
+    }
+
+    /// The end of what is announced at `at`, before the reason or the purpose: `pinning a7x2 so it stays`, `…, since it drags`.
+    fn end_before_reason(&self, at: usize) -> usize {
+        let purposes =
+            ["make", "check", "see", "spot", "find", "keep", "avoid", "verify", "compare", "get", "have", "learn"];
+        let begins = |at: &usize| {
+            let comma = self.terms[at - 1].is(',');
+            let mark = matches!(self.terms[*at].kind, TokenKind::Mark(';' | '—' | '–' | '(' | '.'));
+            mark || self.is_word(*at, &["so"])
+                || self.is_word(*at, &["because"]) && !self.is_word(at + 1, &["of"])
+                || comma && self.is_word(*at, &["since", "as", "where", "which", "it", "this"])
+                || self.is_word(*at, &["to"]) && self.is_word(at + 1, &purposes)
+        };
+        (at + 2..self.terms.len()).find(begins).unwrap_or(self.terms.len())
     }
 
     /// Reads a misspelt or bracketed word as the verb it could be.

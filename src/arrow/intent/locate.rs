@@ -1,12 +1,30 @@
 //! Position of the request in a line: at the start, after a mark, or after its object.
 
+use std::sync::LazyLock;
+
 use super::{ClauseRole, ClauseStart, IntentParser, Utterance, request::Reading};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lex::ARROWS,
     lexicon::{Form, FunctionWord, Noun, Prep, Verb},
     phrases,
+    word_pattern::PatternTable,
 };
+
+/// Openings by which what follows is not done, or not now.
+static NOT_NOW: LazyLock<PatternTable<()>> = LazyLock::new(|| {
+    PatternTable::new(
+        [
+            "in|under|on|by no case|circumstances|account|way|means|event",
+            "at no point|time|stage|moment",
+            "at some later? point|time|stage|moment",
+            "in the worst|best|ideal case|world|event",
+            "in my|our|your wildest? dreams|dream|imagination",
+            "from tomorrow|monday|next",
+        ]
+        .map(|opening| (opening, ())),
+    )
+});
 
 impl IntentParser<'_> {
     /// Utterance type of the line, the verb of the request, and the index of the token that decided it.
@@ -86,6 +104,17 @@ impl IntentParser<'_> {
         if matches!(self.text_at(0).to_ascii_lowercase().as_str(), "e.g" | "eg" | "i.e" | "ie" | "cf" | "viz") {
             return Some(Utterance::Remark);
         }
+        // `in no case prune a7x2`, `at some point, prune a7x2`
+        if NOT_NOW.matches(&|at| self.text_at(at), 0).next().is_some() {
+            return Some(Utterance::Negated);
+        }
+        // `you mustn't, I repeat, mustn't prune a7x2`
+        let forbids = ["mustn't", "shouldn't", "can't", "cannot", "mustnt", "shouldnt"];
+        let is_forbidden =
+            self.is_word(1, &forbids) || self.is_word(1, &["must", "may", "should"]) && self.is_word(2, &["not"]);
+        if self.is_word(0, &["you"]) && is_forbidden || self.is_withdrawn() {
+            return Some(Utterance::Negated);
+        }
         // `in case it rains, prune a7x2`, `help yourself to the cake`
         if self.is_word(0, &["in"]) && self.is_word(1, &["case"]) && self.func_at(2) != Some(FunctionWord::Subject) {
             return Some(Utterance::Hypothetical);
@@ -98,6 +127,29 @@ impl IntentParser<'_> {
             return Some(Utterance::Remark);
         }
         None
+    }
+
+    /// `list a7x2 siblings, oh, I see them already, no need`: true if the line ends by taking its request back.
+    fn is_withdrawn(&self) -> bool {
+        let Some(last) = (0..self.terms.len()).rfind(|at| !matches!(self.terms[*at].kind, TokenKind::Mark(_))) else {
+            return false;
+        };
+        let ends = |first: &str, second: &str| {
+            last > 2
+                && self.is_word(last, &[second])
+                && self.is_word(last - 1, &[first])
+                && matches!(self.terms[last - 2].kind, TokenKind::Mark(_))
+        };
+        [
+            ("no", "need"),
+            ("never", "mind"),
+            ("forget", "it"),
+            ("scratch", "that"),
+            ("forget", "that"),
+            ("not", "needed"),
+        ]
+        .into_iter()
+        .any(|(first, second)| ends(first, second))
     }
 
     /// Reading of a line that names a direction or a thing.

@@ -23,7 +23,8 @@ impl Typos {
         let mut shortened: Map<Box<[u8]>, Vec<&'static str>> = Map::default();
         let verbs = verbs::VERBS.iter().flat_map(|(_, bases)| bases.split_whitespace());
         let nouns = word_lists::NOUNS.iter().flat_map(|(_, names)| names.split_whitespace());
-        let others = ["please", "under", "below", "from", "with", "into", "the", "append", "exact", "depth"];
+        let others =
+            ["please", "under", "below", "from", "with", "into", "the", "append", "exact", "full", "scope", "since"];
         for word in verbs.chain(nouns).chain(others).filter(|word| word.len() >= 3) {
             shortened.entry(word.as_bytes().into()).or_default().push(word);
             for at in 0..word.len() {

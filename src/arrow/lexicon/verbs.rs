@@ -44,7 +44,10 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
         Verb::Merge,
         "become knit stitch braid meld merge combine fuse fold squash synthesise synthesize unify unite blend weave join consolidate collapse marry amalgamate splice melt conflate mash condense",
     ),
-    (Verb::Bookmark, "dog-ear dogear earmark bookmark star mark flag favourite favorite book-mark bm asterisk fav"),
+    (
+        Verb::Bookmark,
+        "dog-ear dogear earmark bookmark star mark flag favourite favorite book-mark bm bkmk bmk asterisk fav",
+    ),
     (Verb::Unbookmark, "unbookmark unstar unmark unflag un-star un-mark un-bookmark unfavourite unfavorite"),
     (Verb::Prune, "cull weed prune hide trim lop chop cut snip amputate excise uproot"),
     (
@@ -196,34 +199,34 @@ pub(super) const ORDINARY: &str = "\
     act adapt age aims ample annotated ant art attack aunt await back bake ban band bark barn batch bear beat \
     became beep bent big bird bits blank blink blog bold bone book boot bother brain brake bread break brew \
     bring brown browser build bump bunk bust cage came cart carve cast catch catches center chair chance charge \
-    chat cheap cheat check cheek chew chip choir choke chose cites clap claw clean closer clout clove coast \
-    coat coax code cold comb come compete cond consent contract cool coop cope copies core cost costs count \
-    cove cover craft crate crawl create crest crop crown cull curb curl curse damp dark dash days dead deal \
-    dear death deck decode deed deem degenerate demo dies dime dine ding dip discord divine dock dodge don done \
-    doubt dove drain drift drink drip droop drown drum duel dumb dung dust ease eats edict edits elect emerge \
-    emit even ever exit exits extent fake fall falls fast faster fear fee feel feet fell fetched field fill \
-    fills fin fine fire firm fish fist fitness flat flaw flaws flee flip float floor flow fold fond font foot \
-    form free freed frown fry full fuss gaze gist giver gold gone grain grant great grey grind grip grown guild \
-    gust hack hall handy hard harm hash haste hatch haul haven heap hear heart heat heck heir held hell herd \
-    hide hike hint hints hire hold hole home hood hope horse host hosts house hover hull hunk hurt ide ill \
-    indeed ink inline jobs joint kelp kick kinds king knead kneel knew knob known lacks lag lark last latch \
-    lawyers layer lazy lead leak leap lens les lest lick lie lies like lime line lint lints lis list lit live \
-    lives load lock lone loop loose lose loss losses lost lots love luck lung lure lust main man many march marge \
-    marks mars mask masks mast match math mean meet men mere mess met mild mill mime mind mist moan modal mode \
-    models modes mood moon mope more most mote mouse mover movie mul must mutex near neat need nest news nod \
-    node nose note notes nudge nuke null nurse oath old open outlive oven over pack pain paint pane papers park \
-    parse party past paste patch patent pave peak peck peer phrase phrases pie pike pile pinch pine pink pins \
-    pint pitch place plain plane plate play plead pluck pod poke poll port ports post pour precise pretend \
-    prevent prick prim printer probe product prompts prone prop prove provider prude pry pulp pure purse quit \
-    quite quota race rack rage rand rang rant raw reader ready real reap reasons receiver recipe red reed \
-    reject relies rely remain remote rent replay reserve reuse review rhyme ride ring rink rip road roam roast \
-    role room rope rough rover row rule rules rust sack safe sage sail sake sale same sampler sane sang save \
+    chat cheap cheat check cheek chew chip choir choke chose cites clap claw clean closer clout clove coast coat \
+    coax code cold comb come compete cond consent contract cool coop cope copies core cost costs count cove \
+    cover craft crate crawl create crest crop crown cull curb curl curse damp dark dash days dead deal dear \
+    death deck decode deed deem degenerate demo dies dime dine ding dip discord divine dock dodge don done doubt \
+    dove drain drift drink drip droop drown drum duel dumb dung dust ease eats edict edits elect emerge emit \
+    even ever exit exits extent fake fall falls fast faster fear fee feel feet fell fetched field fill fills fin \
+    fine fire firm fish fist fitness flat flaw flaws flee flip float floor flow fold fond font foot form free \
+    freed frown fry full fuss gaze gist git giver gold gone grain grant great grey grind grip grown guild gust \
+    hack hall handy hard harm hash haste hatch haul haven heap hear heart heat heck heir held hell herd hide \
+    hike hint hints hire hold hole home hood hope horse host hosts house hover hull hunk hurt ide ill indeed ink \
+    inline jobs joint kelp kick kind kinds king knead kneel knew knob known lacks lag lark last latch lawyers \
+    layer lazy lead leak leap lens les lest lick lie lies like lime line lint lints lis list lit live lives load \
+    lock lone loop loose lose loss losses lost lots love luck lung lure lust main man many march marge marks \
+    mars mask masks mast match math mean meet men mere mess met mild mill mime mind mist moan modal mode models \
+    modes mood moon mope more most mote mouse mover movie mul must mutex near neat need nest news nod node nose \
+    note notes nudge nuke null nurse oath old open outlive oven over pack pain paint pane papers park parse \
+    party past paste patch patent pave peak peck peer phrase phrases pie pike pile pinch pine pink pins pint \
+    pitch place plain plane plate play plead pluck pod poke poll port ports post pour precise pretend prevent \
+    prick prim printer probe product prompts prone prop prove provider prude pry pulp pure purse quit quite \
+    quota race rack rage rand rang rant raw reader ready real reap reasons receiver recipe red reed reject \
+    relies rely remain remote rent replay reserve reuse review rhyme ride ring rink rip road roam roast role \
+    room rope rot rough rover row rule rules rust sack safe sage sail sake sale same sampler sane sang save \
     scenes score scout scrape sed seed seek seem sell sender sent severe sew shake shave shed shell shield shim \
     ship shoe shop shore short shot shout shrug shut side sides sigh simple sin sing sink sip sit sizes skid \
-    skill slash slim sling slip slop slot slow smart smash smell smile snake snap sneak snow soak sock sold \
-    some sort sow space span spare spat speak spend spice spill spit splint spray squeal stab stack stage stake \
-    stale stalk stamp stand stare stark start state stay stays steak steal steel steer stem stick sting stock \
-    stone store story stout stove stray stride string strive stroll structure suck sunk sway swear sweep swim \
+    skill slash slim sling slip slop slot slow smart smash smell smile snake snap sneak snow soak sock sold some \
+    sort sow space span spare spat speak spend spice spill spit splint spray squeal stab stack stage stake stale \
+    stalk stamp stand stare stark start state stay stays steak steal steel steer stem stick sting stock stone \
+    store story stout stove stray stride string strive stroll structure suck sunk sway swear sweep swim \
     switching swoop sword tale talk talks tame tang tar taste tease ted tee tempt tend test tests thank thaw \
     their there these thick thin thing think this those threat three tide tied tier ties time timed tine tips \
     toe toil told tone torn trace track tracks trade trail train tram trash trea tread treat trees trial trick \

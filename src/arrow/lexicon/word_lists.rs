@@ -49,11 +49,11 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Delegation, "delegation delegations"),
     (Noun::Memory, "memory"),
     (Noun::Doc, "doc docs document documents file files paper manuscript notebook memo"),
-    (Noun::Section, "section sections heading chapter"),
-    (Noun::Line, "line lines"),
+    (Noun::Section, "section sections sect heading chapter"),
+    (Noun::Line, "line lines bullet bullets row rows"),
     (Noun::Turn, "turn turns"),
     (Noun::Summary, "summary-of summary gist digest synopsis recap precis abstract nutshell summaries tldr tl;dr"),
-    (Noun::Text, "content-of text texts content contents words body wording sentence paragraph"),
+    (Noun::Text, "content-of text texts content contents words wrds body wording sentence paragraph"),
     (
         Noun::Agent,
         "agent model helper assistant subagent sub-agent colleague worker bot assistants helpers agents sub-agents subagents minion apprentice researcher intern someone somebody",
@@ -68,9 +68,9 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Constraint, "constraint constraints rule"),
     (Noun::Trace, "trace actions footprints doings trail traces"),
     (Noun::Archive, "archive history transcript log logs conversation chat dialogue discussion transcripts backlog"),
-    (Noun::Change, "thing things change changes action step steps operations edit edits move moves"),
+    (Noun::Change, "thing things ops change changes action step steps operations edit edits move moves"),
     (Noun::Instruction, "instruction directive instructed guideline guidance"),
-    (Noun::Level, "level levels deeply deep layers generations tiers tier rungs rung floors"),
+    (Noun::Level, "level levels lvl lvls deeply deep layers generations tiers tier rungs rung floors"),
     (Noun::Token, "token tokens tok toks tkns"),
     (
         Noun::Result,
@@ -102,15 +102,15 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Depth, "depth"),
     (Noun::Restoration, "life restoration reinstatement recovery revival"),
     (Noun::Maximum, "max maximum limit ceiling"),
-    (Noun::State, "state status overview"),
+    (Noun::State, "state status overview progress"),
 ];
 
 /// Words that hold a line together.
 pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     (
         FunctionWord::Pad,
-        "fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please plese pleas plase pleaes pls plz plss plsss plzz thx thanx tks kindly just now ok okay alright well also first finally quickly again too both really \
-         actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
+        "fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please plese pleas plase pleaes pls plz plss plsss plzz plis always thx thanx tks kindly just now ok okay alright well also first finally quickly again too both really \
+         actually simply straight quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly approximately circa safely gently suddenly badly lastly firstly namely obviously clearly \
          certainly definitely shortly quietly cleanly accordingly honestly hopefully merely truly freshly newly recently previously immediately directly currently still already \
          instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early today hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
@@ -141,11 +141,11 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     ),
     (
         FunctionWord::Sub,
-        "so because since while which whose whom where until till although though whereas cause 'cause cos that's-why",
+        "so because since lest while which whose whom where until till although though whereas cause 'cause cos that's-why",
     ),
     (
         FunctionWord::If,
-        "if suppose supposing unless whether assuming imagine when whenever lest provided theoretically hypothetically rhetorically allegedly",
+        "if suppose supposing unless whether assuming imagine when whenever provided theoretically hypothetically rhetorically allegedly",
     ),
     (FunctionWord::What, "what which who how what's who's where's how's"),
     (FunctionWord::Why, "why"),
@@ -173,7 +173,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::To, "to"),
     (Prep::Into, "into onto in-to"),
     (Prep::Of, "of 's"),
-    (Prep::From, "from starts begins starting beginning-at"),
+    (Prep::From, "from frm starts begins starting beginning-at"),
     (Prep::In, "in inside within"),
     (Prep::On, "on upon beside"),
     (Prep::At, "at ending ends"),
@@ -182,7 +182,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::As, "as like"),
     (Prep::For, "for regarding concerning"),
     (Prep::By, "by via"),
-    (Prep::About, "about"),
+    (Prep::About, "about abt"),
     (Prep::Through, "through thru until-turn"),
     (Prep::After, "after past behind following follows"),
     (Prep::Before, "before"),

@@ -64,6 +64,10 @@ pub(super) fn dropped_word(
         .iter()
         .enumerate()
         .find(|(at, _)| asked(*at) && *at != candidate.verb && is_described(arguments.line, terms, *at, candidate));
+    let form = terms
+        .iter()
+        .enumerate()
+        .find(|(at, _)| asked(*at) && is_unknown_form(arguments.line, terms, *at, candidate.tool));
     let adverb = terms.iter().enumerate().find(|(at, term)| {
         !looks
             && asked(*at)
@@ -72,12 +76,7 @@ pub(super) fn dropped_word(
             && terms[at.saturating_sub(1)].entry.func != Some(FunctionWord::Det)
             && is_telling_adverb(term.text.of(arguments.line))
     });
-    // `add a todo "x" for the researcher`
-    let whom = terms.iter().enumerate().find(|(at, term)| {
-        let lead = terms[..*at].iter().rev().find(|term| term.entry.func != Some(FunctionWord::Det));
-        let is_for = lead.is_some_and(|lead| lead.entry.prep == Some(Prep::For));
-        candidate.tool == Tool::Todo && term.kind == TokenKind::Word && term.entry.noun == Some(Noun::Agent) && is_for
-    });
+    let whom = terms.iter().enumerate().find(|(at, _)| candidate.tool == Tool::Todo && is_addressee(terms, *at));
     // `at temperature 0.2`: an option that the operation does not have.
     let setting = terms.iter().enumerate().find(|(at, term)| {
         let number = terms.get(at + 1).is_some_and(|next| {
@@ -91,8 +90,26 @@ pub(super) fn dropped_word(
     let object = terms.iter().enumerate().find(|(at, term)| {
         !looks && term.is('{') && asked(at + 1) && terms.get(at + 1).is_some_and(AnnotatedToken::is_text)
     });
-    name.map(|arg| arg.text)
-        .or_else(|| object.or(noun).or(twice).or(whom).or(setting).or(adverb).or(described).map(|(_, term)| term.text))
+    name.map(|arg| arg.text).or_else(|| {
+        object.or(noun).or(twice).or(whom).or(setting).or(form).or(adverb).or(described).map(|(_, term)| term.text)
+    })
+}
+
+/// `add a todo "x" for the researcher`
+fn is_addressee(terms: &[AnnotatedToken], at: usize) -> bool {
+    let lead = terms[..at].iter().rfind(|term| term.entry.func != Some(FunctionWord::Det));
+    let is_for = lead.is_some_and(|lead| lead.entry.prep == Some(Prep::For));
+    is_for && terms[at].kind == TokenKind::Word && terms[at].entry.noun == Some(Noun::Agent)
+}
+
+/// `view a7x2 as a table`: a form that the operation does not have.
+fn is_unknown_form(line: &str, terms: &[AnnotatedToken], at: usize, tool: Tool) -> bool {
+    let known = ["usual", "always", "promised", "agreed", "discussed", "planned", "before"];
+    let lead = terms[..at].iter().rfind(|term| term.entry.func != Some(FunctionWord::Det));
+    let is_as = lead.is_some_and(|lead| lead.entry.prep == Some(Prep::As) && lead.text.of(line) == "as");
+    let ends = terms.get(at + 1).is_none_or(|next| matches!(next.kind, TokenKind::Mark(_)));
+    let shows = matches!(tool, Tool::View | Tool::List | Tool::Tree | Tool::Diff | Tool::Read);
+    shows && is_as && ends && terms[at].kind == TokenKind::Name && !known.contains(&terms[at].text.of(line))
 }
 
 /// `permanently`, `anonymously`: it says how, which no operation knows. The lexicon has those that only colour a request.
@@ -197,7 +214,7 @@ fn belongs(tool: Tool, noun: Noun) -> bool {
         ),
         Tool::Continue => matches!(noun, Noun::Agent | Noun::Instruction | Noun::Line | Noun::Maximum | Noun::Next),
         Tool::Pin => matches!(noun, Noun::Doc | Noun::Section),
-        Tool::Prune => matches!(noun, Noun::Everything | Noun::End),
+        Tool::Prune | Tool::Copy | Tool::Move => matches!(noun, Noun::Everything | Noun::End),
         Tool::Respond => noun == Noun::Line,
         Tool::Merge => noun == Noun::Result,
         _ => false,

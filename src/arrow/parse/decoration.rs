@@ -19,10 +19,18 @@ pub(super) fn behind_arrow(line: &str) -> &str {
 
 /// The line without its decoration. Blanks are in its place, so that every span stays one of the line.
 pub(super) fn without_decoration(line: &str) -> Cow<'_, str> {
-    match picture(line) {
-        Some(picture) => without_marks(&blanked(line, [picture])).into_owned().into(),
-        None => without_marks(line),
-    }
+    let ranges: Vec<Range<usize>> = picture(line).into_iter().chain(smiley(line)).collect();
+    if ranges.is_empty() { without_marks(line) } else { without_marks(&blanked(line, ranges)).into_owned().into() }
+}
+
+/// Faces made of marks.
+const SMILEYS: [&str; 12] = [":)", ":(", ":-)", ":-(", ";)", ";-)", ":D", ":P", ":/", "xD", "^^", "<3"];
+
+/// Range of a face at the end of a line: `undo that :(`.
+fn smiley(line: &str) -> Option<Range<usize>> {
+    let end = line.trim_end();
+    let face = SMILEYS.iter().find(|face| end.strip_suffix(*face).is_some_and(|rest| rest.ends_with(' ')))?;
+    Some(end.len() - face.len()..end.len())
 }
 
 /// Pictures that only illustrate a command. Others can reject, quote or postpone it.
@@ -207,7 +215,7 @@ const WORDED_CALLS: &[&str] = &[
 /// Things that the names of calls have beside a verb.
 const CALL_THINGS: &[&str] = &[
     "node", "nodes", "branch", "subtree", "tree", "note", "message", "reply", "bookmark", "todo", "todos", "doc",
-    "document", "pin", "stash", "link", "context", "web", "to", "from",
+    "document", "pin", "stash", "link", "context", "web", "search", "to", "from",
 ];
 
 /// True if a call has an argument by a name that is none of an option: `(node="a7x2", dry_run=True)`.

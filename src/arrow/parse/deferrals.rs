@@ -1,6 +1,6 @@
 //! Beginnings of a line that postpone what it asks, and words in brackets that say that nothing is to be done.
 
-use super::reservations::is_word;
+use super::caveats::is_word;
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lex::Span,

@@ -11,7 +11,7 @@ use crate::{
         classify,
         intent::{Intent, Utterance},
         lex::{LexError, Span},
-        suggest,
+        suggested_commands,
     },
     tools::Tool,
 };
@@ -96,7 +96,7 @@ pub(super) fn other_node_error(line: &str, place: Span, tool: Tool) -> ParseErro
         Some(place),
         message,
         understood,
-        suggest::commands("", &[], Some(tool)),
+        suggested_commands::commands("", &[], Some(tool)),
     )
 }
 
@@ -117,13 +117,13 @@ pub(super) fn not_a_request(line: &str, terms: &[AnnotatedToken], intent: &Inten
     let at = terms.get(intent.at).map(|term| term.whole);
     // What was denied is not offered.
     let suggestions =
-        if intent.speech == Utterance::Negated { Vec::new() } else { suggest::commands(line, terms, tool) };
+        if intent.speech == Utterance::Negated { Vec::new() } else { suggested_commands::commands(line, terms, tool) };
     refuse(ParseErrorCode::InvalidSyntax, line, at, message.into(), understood, suggestions)
 }
 
 pub(super) fn bind_error(line: &str, terms: &[AnnotatedToken], tool: Tool, error: BindError) -> ParseError {
     let understood = format!("`{}`: {}", tool.name(), tool.spec().help);
-    let suggestions = suggest::commands(line, terms, Some(tool));
+    let suggestions = suggested_commands::commands(line, terms, Some(tool));
     match error {
         BindError::Missing(what) => {
             let message = format!("`{}` needs {what}", tool.name());

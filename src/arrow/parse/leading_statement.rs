@@ -86,7 +86,7 @@ pub(super) fn request_start(line: &str, terms: &[AnnotatedToken]) -> Option<Requ
 /// of them, so delegate "x"`.
 fn consequence(line: &str, terms: &[AnnotatedToken]) -> Option<RequestStart> {
     let is = |at: usize, words: &str| terms.get(at).is_some_and(|term| is_in(line, term, words));
-    let so = (1..terms.len()).rfind(|at| is(*at, "so") && terms[at - 1].is(','))?;
+    let so = (1..terms.len()).rfind(|at| is(*at, "so hence therefore thus") && terms[at - 1].is(','))?;
     let (reason, request) = (&terms[..so - 1], &terms[so + 1..]);
     let words = reason.iter().filter(|term| !matches!(term.kind, TokenKind::Mark(_))).count();
     let begins = matches!(terms[0].entry.verb, Some((_, Form::Base))) && terms[0].entry.noun.is_none();

@@ -141,9 +141,10 @@ pub(super) fn penalties(
         penalties.push(("it is only thought about", if little { 0.15 } else { 0.35 }));
     }
     if terms.get(candidate.verb).is_some_and(|term| term.corrected) {
-        // `prun a7x2`: an operation that hides, moves or drops something is asked about.
-        let destructive = matches!(candidate.tool, Tool::Prune | Tool::Move | Tool::Drop);
-        penalties.push(("the verb is misspelt", if destructive { 0.5 } else { 0.1 }));
+        // `prun` alone would hide the position.
+        let takes_position = matches!(candidate.tool, Tool::Prune | Tool::Move | Tool::Drop)
+            && !candidate.features.has_explicit_target();
+        penalties.push(("the verb is misspelt", if takes_position { 0.5 } else { 0.1 }));
     }
     penalties
 }

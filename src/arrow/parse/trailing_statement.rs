@@ -85,7 +85,8 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken]) -> Option<TrailingState
         let is_purpose = states_purpose(line, words);
         let compares = states(line, words) && compares(line, words) && !terms[at].is('?');
         let fits_change = compares || is_source || terms[at - 1].is_text() && is_reference("see");
-        let is_strong = matches!(terms[at].kind, TokenKind::Mark(':' | '—' | '–' | '.' | ';') | TokenKind::Text { .. });
+        let is_strong =
+            matches!(terms[at].kind, TokenKind::Mark(':' | '—' | '–' | '.' | ';' | '(') | TokenKind::Text { .. });
         let is_apart = is_strong && (states(line, words) || describes(line, words));
         (is_purpose || fits_change || is_apart || states(line, words)).then_some(TrailingStatement {
             at: at + usize::from(terms[at].is_text()),

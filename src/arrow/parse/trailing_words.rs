@@ -23,6 +23,8 @@ const IDLE: &[&str] = &[
     "plz",
     "plss",
     "plsss",
+    "plese",
+    "plis",
     "thx",
     "thanks",
     "asap",

@@ -4,6 +4,8 @@
 mod misplaced_words;
 mod word_table;
 
+use std::sync::LazyLock;
+
 pub(super) use self::word_table::OUTCOMES;
 use self::word_table::{OFF, ON, ON_OR_OFF, TIME_WORDS, UNSUPPORTED, WordPlace, YES_OR_NO};
 use crate::{
@@ -13,35 +15,20 @@ use crate::{
         intent::{ClauseRole, Intent},
         lex::Span,
         lexicon::Noun,
+        word_pattern::ApproximateWordSet,
     },
     tools::{Command, Tool},
 };
 
+/// The words of [`UNSUPPORTED`].
+static SUSPECTS: LazyLock<ApproximateWordSet> =
+    LazyLock::new(|| ApproximateWordSet::new(UNSUPPORTED.iter().flat_map(|(_, _, words)| words.iter().copied())));
+
 /// Finds a word that the command of a candidate does not support.
 pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> Option<Span> {
     let words = VerbTail { line, terms, intent, candidate };
-    let has_text = terms.iter().any(AnnotatedToken::is_text);
-    let rows = UNSUPPORTED.iter().filter(|(tools, ..)| tools.contains(&candidate.tool));
-    for (_, place, unsupported) in rows {
-        let found = words.find(|at| {
-            words.is(at, unsupported)
-                && match place {
-                    WordPlace::Anywhere => !words.is_value(at),
-                    WordPlace::BeforeNode => words.is_before_node(at + 1),
-                    WordPlace::BeforeNumber => words.kind(at + 1).is_some_and(is_number),
-                    WordPlace::AfterNumber => words.kind(at - 1).is_some_and(is_number),
-                    WordPlace::BeforeName => words.kind(at + 1) == Some(TokenKind::Name),
-                    WordPlace::LastBehindNode => at + 1 == terms.len() && words.kind(at - 1).is_some_and(is_node),
-                    WordPlace::BeforeLastNumber => at + 2 == terms.len() && words.kind(at + 1).is_some_and(is_number),
-                    WordPlace::BesideText => has_text,
-                    WordPlace::BeforeText => terms.get(at + 1).is_some_and(AnnotatedToken::is_text),
-                    WordPlace::BesideNode => terms.iter().any(AnnotatedToken::is_id),
-                    WordPlace::WithoutText => !has_text,
-                }
-        });
-        if found.is_some() {
-            return found;
-        }
+    if let Some(found) = words.in_table() {
+        return Some(found);
     }
     // `move a7x2 from b3k9`: only a place to go to is an argument.
     if matches!(candidate.tool, Tool::Move | Tool::Copy)
@@ -57,6 +44,8 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candid
         .or_else(|| words.switched_off())
         .or_else(|| words.negative_number())
         .or_else(|| words.restrained())
+        .or_else(|| words.transformed())
+        .or_else(|| words.narrowed())
         .or_else(|| words.misplaced())
 }
 
@@ -137,19 +126,55 @@ impl VerbTail<'_> {
         term.is_some_and(|term| is_node(term.kind) || !term.is_text() && term.entry.noun.is_some_and(is_place))
     }
 
+    /// Finds a word of [`UNSUPPORTED`] at its place.
+    fn in_table(&self) -> Option<Span> {
+        let suspects: Vec<usize> =
+            self.positions().filter(|at| SUSPECTS.may_hold(self.terms[*at].text.of(self.line))).collect();
+        if suspects.is_empty() {
+            return None;
+        }
+        let has_text = self.terms.iter().any(AnnotatedToken::is_text);
+        let fits = |at: usize, place: WordPlace| match place {
+            WordPlace::Anywhere => !self.is_value(at),
+            WordPlace::BeforeNode => self.is_before_node(at + 1),
+            WordPlace::BeforeNumber => self.kind(at + 1).is_some_and(is_number),
+            WordPlace::AfterNumber => self.kind(at - 1).is_some_and(is_number),
+            WordPlace::BeforeName => self.kind(at + 1) == Some(TokenKind::Name),
+            WordPlace::LastBehindNode => at + 1 == self.terms.len() && self.kind(at - 1).is_some_and(is_node),
+            WordPlace::BeforeLastNumber => at + 2 == self.terms.len() && self.kind(at + 1).is_some_and(is_number),
+            WordPlace::BesideText => has_text,
+            WordPlace::BeforeText => self.terms.get(at + 1).is_some_and(AnnotatedToken::is_text),
+            WordPlace::BesideNode => self.terms.iter().any(AnnotatedToken::is_id),
+            WordPlace::WithoutText => !has_text,
+        };
+        let rows = UNSUPPORTED.iter().filter(|(tools, ..)| tools.contains(&self.candidate.tool));
+        let mut found = rows.filter_map(|(_, place, unsupported)| {
+            suspects.iter().find(|at| self.is(**at, unsupported) && fits(**at, *place))
+        });
+        found.next().map(|at| self.terms[*at].whole)
+    }
+
     /// Finds a word of the request behind its verb.
     fn find(&self, fits: impl Fn(usize) -> bool) -> Option<Span> {
+        self.positions().find(|at| fits(*at)).map(|at| self.terms[at].whole)
+    }
+
+    /// Finds a word behind the verb, also in a remark.
+    fn behind_verb(&self, fits: impl Fn(usize) -> bool) -> Option<Span> {
+        (self.candidate.verb + 1..self.terms.len()).find(|at| fits(*at)).map(|at| self.terms[at].whole)
+    }
+
+    /// Positions of the request behind its verb.
+    fn positions(&self) -> impl Iterator<Item = usize> {
         let end = self.intent.raw.map_or(usize::MAX, |raw| raw.start);
         // What says when or how far is an aside of these.
         let asides = matches!(self.candidate.tool, Tool::Undo | Tool::Redo | Tool::Recall);
-        (self.candidate.verb + 1..self.terms.len())
-            .filter(|at| self.terms[*at].whole.start < end)
-            .filter(|at| {
+        (self.candidate.verb + 1..self.terms.len()).filter(move |at| self.terms[*at].whole.start < end).filter(
+            move |at| {
                 let asked = matches!(self.intent.zones.get(*at), Some(ClauseRole::Main | ClauseRole::Relative));
                 asides || asked || matches!(self.terms[*at].kind, TokenKind::Mark(_))
-            })
-            .find(|at| fits(*at))
-            .map(|at| self.terms[at].whole)
+            },
+        )
     }
 
     /// Finds `colour:sepia`: a name and a value without a space between them, which no option is.

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::Politeness;
-use crate::arrow::word_pattern::matched;
+use crate::arrow::word_pattern::PatternTable;
 
 pub(super) const PLAIN: Politeness = Politeness { polite: false, doubtful: false, gerund: false };
 pub(super) const POLITE: Politeness = Politeness { polite: true, doubtful: false, gerund: false };
@@ -48,6 +48,8 @@ const PHRASES: &[(&str, Politeness)] = &[
     ("may|might|could|can i trouble you to|for", POLITE),
     ("may|might|could|can i ask you to", POLITE),
     ("i|we ask you? to", POLITE),
+    ("i|we am|are asking you? to", POLITE),
+    ("i'm|we're asking you? to", POLITE),
     ("i|we request to", POLITE),
     ("i'd|we'd ask you to", POLITE),
     ("i|we would ask you to", POLITE),
@@ -150,56 +152,10 @@ const PHRASES: &[(&str, Politeness)] = &[
     ("gonna|wanna|gotta|lemme", PLAIN),
 ];
 
-/// The openings by the first letter of their first words.
-static BY_LETTER: LazyLock<[Vec<&(&str, Politeness)>; 26]> = LazyLock::new(|| {
-    let mut by_letter = [const { Vec::new() }; 26];
-    for phrase in PHRASES {
-        let (first, _) = phrase.0.split_once(' ').unwrap_or((phrase.0, ""));
-        let mut letters: Vec<u8> = first.split('|').map(|word| word.as_bytes()[0] - b'a').collect();
-        letters.dedup();
-        letters.into_iter().for_each(|letter| by_letter[usize::from(letter)].push(phrase));
-    }
-    by_letter
-});
+/// [`PHRASES`] by their first words.
+static TABLE: LazyLock<PatternTable<Politeness>> = LazyLock::new(|| PatternTable::new(PHRASES.iter().copied()));
 
 /// The longest opening that `words` begin with: its length in words, and its effect.
 pub(super) fn opening<'a>(words: impl Fn(usize) -> &'a str) -> Option<(usize, Politeness)> {
-    let head = words(0);
-    if !may_begin(head) {
-        return None;
-    }
-    let phrases = &BY_LETTER[usize::from(head.as_bytes()[0].to_ascii_lowercase() - b'a')];
-    let matches = phrases.iter().filter_map(|(phrase, politeness)| Some((matched(phrase, &words, 0)?, *politeness)));
-    matches.max_by_key(|(length, _)| *length)
-}
-
-/// The lengths of the first words of `PHRASES`, a bit each, by their first letter.
-const HEAD_LENGTHS: [u32; 26] = {
-    let mut lengths = [0; 26];
-    let mut at = 0;
-    while at < PHRASES.len() {
-        let phrase = PHRASES[at].0.as_bytes();
-        let (mut begin, mut end) = (0, 0);
-        while end <= phrase.len() {
-            let is_end = end == phrase.len() || phrase[end] == b' ';
-            if is_end || phrase[end] == b'|' {
-                lengths[(phrase[begin] - b'a') as usize] |= 1 << (end - begin);
-                begin = end + 1;
-            }
-            if is_end {
-                break;
-            }
-            end += 1;
-        }
-        at += 1;
-    }
-    lengths
-};
-
-/// False if no phrase begins with a word of this first letter and length.
-fn may_begin(head: &str) -> bool {
-    let Some(letter) = head.bytes().next().map(|first| first.to_ascii_lowercase().wrapping_sub(b'a')) else {
-        return false;
-    };
-    HEAD_LENGTHS.get(usize::from(letter)).is_some_and(|lengths| head.len() < 32 && lengths & (1 << head.len()) != 0)
+    TABLE.matches(&words, 0).map(|(length, politeness)| (length, *politeness)).max_by_key(|(length, _)| *length)
 }

@@ -150,6 +150,9 @@ impl<'q> Question<'q> {
         if ids == 1 && first == "how" && self.has_word(&["compare", "differ"]) && self.terms.iter().any(is_place) {
             return Some(Verb::Compare);
         }
+        if ids == 0 && (is_what || first == "which") && self.asks_for_status() {
+            return Some(Verb::See);
+        }
         // `which documents are there?`
         let exist = ["there", "exist", "have", "available", "here", "around", "active", "working", "use", "see"];
         if ids == 0 && super::asks_which(self.line, self.terms) && self.has_word(&exist) && self.is_plain() {
@@ -193,6 +196,13 @@ impl<'q> Question<'q> {
             return Some(Verb::Recall);
         }
         (self.has_noun(Noun::Tool) && self.has_word(&["are", "do", "can", "have"]) && is_short).then_some(Verb::Help)
+    }
+
+    /// `which todos are done?`
+    fn asks_for_status(&self) -> bool {
+        let statuses = ["done", "completed", "finished", "progress", "pending", "cancelled", "underway"];
+        let is_planned = self.has_noun(Noun::Todo) || self.has_noun(Noun::Plan);
+        is_planned && self.has_word(&statuses) && self.is_certain()
     }
 
     /// Answers questions about a quoted text: where it was said, what a document has under it.

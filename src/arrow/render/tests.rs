@@ -6,7 +6,7 @@ use crate::{
         BranchFormat, Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter,
         RecallScope, Relative, ResponseKind, SearchDepth, Topic, WritePlace, parse,
     },
-    tools::json_arguments::command as call,
+    tools::parse_tool_call::{command, object},
 };
 
 fn id() -> impl Strategy<Value = NodeRef> + Clone {
@@ -264,9 +264,9 @@ fn recall() -> impl Strategy<Value = Command> {
         command
     }
     prop_oneof![
-        words().prop_map(move |text| with(none(), |command| {
-            if let Command::Recall { label, .. } = command {
-                *label = Some(text);
+        (words(), narrowed()).prop_map(move |(text, filter)| with(none(), |command| {
+            if let Command::Recall { label, only, .. } = command {
+                (*label, *only) = (Some(text), filter);
             }
         })),
         (words(), option::of(1..50_u32), narrowed()).prop_map(move |(text, most, filter)| with(none(), |command| {
@@ -368,6 +368,6 @@ proptest! {
         let nested = fields.values().filter_map(|value| value.as_object()).flat_map(|inside| inside.values());
         prop_assume!(!fields.values().chain(nested).any(blank));
         let arguments = serde_json::Value::Object(fields).to_string();
-        prop_assert_eq!(call(command.tool(), &arguments), Ok(command), "{}", arguments);
+        prop_assert_eq!(self::command(command.tool(), object(&arguments)), Ok(command), "{}", arguments);
     }
 }

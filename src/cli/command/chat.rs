@@ -37,9 +37,8 @@ use crate::cli::{
     error::{CliError, Result},
     models,
     output::{DIM, ID, count, paint},
-    process_setup,
+    process_setup, program_host,
     sanitize::sanitize,
-    session_host,
     show::StreamPrinter,
     turn_args::{OwnTools, TurnArgs},
 };
@@ -166,7 +165,7 @@ pub(crate) fn run_session(
             done => _ = done?,
         }
     }
-    session_host::wait_for_background(&chat.background, &chat.runtime, &chat.ctrl_c)?;
+    program_host::wait_for_background(&chat.background, &chat.runtime, &chat.ctrl_c)?;
     if lines.is_interactive() {
         writeln!(cx.out, "{}", paint(DIM, "the session stays: `loom chat` or `loom resume` continues it"))?;
     }
@@ -215,7 +214,7 @@ enum ChatEvent<'a> {
 impl Chat {
     fn run_command(&mut self, text: &str, typed: bool, cx: &mut CommandContext<'_>) -> Result<()> {
         let mut host =
-            session_host::session_host(cx, cx.agent.id(), self.reference.as_deref(), &self.runtime, self.ctrl_c.arm());
+            program_host::session_host(cx, cx.agent.id(), self.reference.as_deref(), &self.runtime, self.ctrl_c.arm());
         self.own_tools.typed.store(typed && !text.trim().contains('\n'), Ordering::Relaxed);
         host.tool_access.tools = Arc::clone(&self.own_tools.tools);
         host.tool_access.orchestrator.clone_from(&self.orchestrator);
@@ -291,7 +290,7 @@ impl Chat {
             return Err(output_error);
         }
         if let Some(agent_session) = &agent_session {
-            session_host::follow_agent(&self.actor, agent_session)?;
+            program_host::follow_agent(&self.actor, agent_session)?;
         }
         match (done, printer.failure) {
             (Ok(nodes), failure) => {

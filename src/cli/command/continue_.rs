@@ -19,9 +19,8 @@ use crate::cli::{
     error::{CliError, Result},
     models::open_all,
     output::{DIM, ID, paint},
-    process_setup, progress,
+    process_setup, program_host, progress,
     sanitize::{cut, tail},
-    session_host,
     show::{NodeJson, StreamPrinter, turn},
     turn_args::TurnArgs,
 };
@@ -95,7 +94,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         ContinuePrinter::new(request.continuations(), &request.models, n, &request.author.profile.name, cancel.clone());
     let done = runtime.block_on(generate(&actor, request, |progress| printer.on_progress(progress, cx)));
     if runs_commands {
-        session_host::follow_agent(&own, &actor)?;
+        program_host::follow_agent(&own, &actor)?;
     }
     printer.finish(done, cx)
 }

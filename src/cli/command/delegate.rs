@@ -57,8 +57,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "REF")]
     judge: Option<String>,
     /// The model that retries subtasks that failed with the workers' model
-    #[arg(long, value_name = "REF")]
-    stronger: Option<String>,
+    #[arg(long = "stronger", value_name = "REF")]
+    fallback: Option<String>,
     #[command(flatten)]
     turn: TurnArgs,
 }
@@ -112,7 +112,7 @@ fn orchestrator_builder(args: &Args, cx: &CommandContext<'_>) -> Result<Orchestr
     let mut config = cx.config.clone();
     let roles = &mut config.delegate;
     for (role, argument) in
-        [(&mut roles.planner, &args.planner), (&mut roles.judge, &args.judge), (&mut roles.stronger, &args.stronger)]
+        [(&mut roles.planner, &args.planner), (&mut roles.judge, &args.judge), (&mut roles.fallback, &args.fallback)]
     {
         if argument.is_some() {
             role.clone_from(argument);

@@ -20,9 +20,8 @@ use crate::cli::{
     ctrl_c::CtrlC,
     error::{CliError, Result},
     output::{DIM, count, paint},
-    process_setup,
+    process_setup, program_host,
     sanitize::{one_line, sanitize},
-    session_host,
 };
 
 #[derive(Debug, clap::Args)]
@@ -63,7 +62,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (_, session, _) = cx.ensure_session()?;
     let runtime = process_setup::runtime()?;
     let ctrl_c = CtrlC::listen(&runtime);
-    let host = session_host::session_host(cx, cx.agent.id(), None, &runtime, ctrl_c.arm());
+    let host = program_host::session_host(cx, cx.agent.id(), None, &runtime, ctrl_c.arm());
     let mut executor = Executor::new(cx.loom.clone(), cx.agent.clone(), session, &host);
     let (mut failed, mut all) = (0u64, 0u64);
     for batch in batches {
@@ -87,7 +86,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
             }
         }
     }
-    session_host::wait_for_background(&host.tool_access.background, &runtime, &ctrl_c)?;
+    program_host::wait_for_background(&host.tool_access.background, &runtime, &ctrl_c)?;
     match failed {
         0 => Ok(()),
         _ => Err(CliError::failed(format!("{failed} of {} failed", count(all, "line")))),

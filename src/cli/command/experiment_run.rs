@@ -1,9 +1,15 @@
 //! Options and output that `sample` and `score` share: limits, the estimate and the question before a run.
 
-use std::fs::{File, TryLockError};
+use std::{
+    collections::BTreeMap,
+    fs::{File, TryLockError},
+};
 
 use indicatif::ProgressBar;
-use loomtree::experiment::{RunLimits, Spending, StopReason};
+use loomtree::{
+    experiment::{RunLimits, Spending, StopReason},
+    provider::Money,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
@@ -131,7 +137,7 @@ fn upper_bound(bound: &Spending) -> String {
         bound.output_tokens
     );
     let requests = count(bound.requests, "request");
-    let mut cost: Vec<String> = bound.cost.iter().map(|(currency, amount)| money(*amount, currency)).collect();
+    let mut cost = amounts(&bound.cost);
     if bound.unpriced_requests > 0 {
         cost.push(format!("cost unknown for {}: no price is configured", count(bound.unpriced_requests, "request")));
     }
@@ -141,12 +147,13 @@ fn upper_bound(bound: &Spending) -> String {
 /// Returns the words for what was spent.
 pub(super) fn spent(spent: &Spending) -> String {
     let tokens = format!("{} of prompts, {} of replies", count(spent.prompt_tokens, "token"), spent.output_tokens);
-    let cost: Vec<String> = spent.cost.iter().map(|(currency, amount)| money(*amount, currency)).collect();
+    let cost = amounts(&spent.cost);
     if cost.is_empty() { tokens } else { format!("{tokens}, {}", cost.join(" + ")) }
 }
 
-fn money(amount: f64, currency: &str) -> String {
-    format!("{amount:.4} {}", one_line(currency))
+fn amounts(cost: &BTreeMap<String, f64>) -> Vec<String> {
+    let money = |(currency, amount): (&String, &f64)| Money { amount: *amount, currency: currency.clone() };
+    cost.iter().map(|each| one_line(&money(each).to_string())).collect()
 }
 
 /// Returns the error of a run that left something out; none if it is complete.

@@ -13,7 +13,7 @@ use loomtree::{
         export::{ExportReport, markdown},
         jsonl,
     },
-    store::TreeFilter,
+    store::{TreeFilter, sidecar_path},
 };
 
 use super::export_formats;
@@ -150,8 +150,7 @@ pub(super) fn to_file<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn W
             hint: Some("--force overwrites it".to_owned()),
         });
     }
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
+    let part = sidecar_path(path, ".part");
     let write_error = |e| CliError::io(format!("writing {}", path.display()), e);
     let unnamed = unnamed_file(path);
     let is_unnamed = unnamed.is_some();
@@ -160,7 +159,7 @@ pub(super) fn to_file<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn W
     let written = write(&mut file).and_then(|written| {
         file.flush().and_then(|()| file.get_ref().sync_all()).map_err(write_error)?;
         if is_unnamed {
-            name_file(file.get_ref(), Path::new(&part)).map_err(write_error)?;
+            name_file(file.get_ref(), &part).map_err(write_error)?;
         }
         std::fs::rename(&part, path).map_err(write_error)?;
         Ok(written)

@@ -4,7 +4,7 @@ use std::{io::Write as _, path::PathBuf};
 
 use clap::ValueEnum;
 use loomtree::{
-    store::{PurgeTarget, count_bytes, sidecar_files},
+    store::{PurgeTarget, count_bytes, sidecar_files, sidecar_path},
     types::{Node, Op},
 };
 use serde::Serialize;
@@ -101,11 +101,7 @@ fn name_leftovers(copies: &[Node], cx: &mut CommandContext<'_>) -> Result<()> {
 
 /// True if a file is the database, its write-ahead log or its shared memory file.
 fn is_database(file: &std::path::Path, cx: &CommandContext<'_>) -> bool {
-    ["", "-wal", "-shm"].iter().any(|ending| {
-        let mut name = cx.db.clone().into_os_string();
-        name.push(ending);
-        file.file_name() == PathBuf::from(name).file_name()
-    })
+    ["", "-wal", "-shm"].iter().any(|ending| file.file_name() == sidecar_path(&cx.db, ending).file_name())
 }
 
 /// A file with the number of occurrences of a text.

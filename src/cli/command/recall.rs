@@ -18,9 +18,9 @@ use serde::Serialize;
 use super::sessions;
 use crate::cli::{
     command_context::CommandContext,
+    embed_query::embed_query,
     error::{CliError, Result},
     output::{BOLD, DIM, ID, MARK, paint},
-    query_embedding::embed_query,
     sanitize::{cut, one_line, sanitize},
     show::{NodeJson, author, text_or_calls},
 };
@@ -155,8 +155,15 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         let tool = NativeAlias::named(tool).map_or(tool.as_str(), |form| form.tool.name());
         let filter = filter(args, cx)?;
         let limit = args.limit.unwrap_or(DEFAULT_HITS);
-        let query = ToolQuery { tool, words: None, exact: false, failed: args.failed, limit: limit as usize };
-        let nodes = recall::find_tool_results(&*cx.loom.snapshot()?, &scope, &filter, &query)?.newest;
+        let query = ToolQuery {
+            tool,
+            words: None,
+            exact: false,
+            failed: args.failed,
+            limit: limit as usize,
+            oldest_first: false,
+        };
+        let nodes = recall::find_tool_results(&*cx.loom.snapshot()?, &scope, &filter, &query)?.listed;
         let names = recall::tool_names(&*cx.loom.snapshot()?, &scope, &Filter::default())?.join(", ");
         let known =
             if names.is_empty() { "there are none".to_owned() } else { format!("there are results of {names}") };
@@ -267,7 +274,7 @@ fn print_no_hits(found: &SearchResults, query: &Query, failed: bool, cx: &mut Co
 
 /// Returns the sequence numbers of a hit and its neighbors.
 fn hit_and_neighbours(hit: &Hit) -> impl Iterator<Item = u64> {
-    [Some(&hit.node), hit.before.as_ref(), hit.after.as_ref()].into_iter().flatten().map(|node| node.seq)
+    [Some(&hit.node), hit.parent.as_ref(), hit.first_continuation.as_ref()].into_iter().flatten().map(|node| node.seq)
 }
 
 /// Prints a hit: an excerpt with its matches, and the neighbors before and after it.
@@ -281,11 +288,11 @@ fn print_hit(hit: &Hit, matched: bool, found: &SearchResults, text: &str, cx: &m
             score: hit.score,
             exact: hit.exact,
             matched,
-            before: hit.before.as_ref(),
-            after: hit.after.as_ref(),
+            before: hit.parent.as_ref(),
+            after: hit.first_continuation.as_ref(),
         })?);
     }
-    let pruned = |node: &Node| if node.state.pruned_by.is_some() { " pruned" } else { "" };
+    let pruned = |node: &Node| if node.state.hidden_by.is_some() { " pruned" } else { "" };
     let room = cx.out.width.saturating_sub(30).max(30);
     let content = text_or_calls(node);
     let words = cut(&recall::excerpt(&content, &found.words, room * 2), room * 3);
@@ -294,7 +301,7 @@ fn print_hit(hit: &Hit, matched: bool, found: &SearchResults, text: &str, cx: &m
     let age = paint(DIM, node.created_at.age(cx.now()));
     let (id, author, hidden) = (paint(ID, &node.local), paint(style, name), paint(MARK, pruned(node)));
     writeln!(cx.out, "{id}  {author}{hidden}  {age}  {words}")?;
-    for (side, near) in [("before", &hit.before), ("after", &hit.after)] {
+    for (side, near) in [("before", &hit.parent), ("after", &hit.first_continuation)] {
         let Some(near) = near.as_ref().filter(|near| !text_or_calls(near).is_empty()) else { continue };
         let name = one_line(cx.name(near.author));
         let line = format!("  {side:<6}  {}  {name}{}  {}", near.local, pruned(near), cut(&text_or_calls(near), room));

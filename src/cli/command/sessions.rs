@@ -7,7 +7,7 @@ use loomtree::{
     exec::session_summary,
     id::SessionId,
     ops::{BegunConversation, OpsError, SessionDraft, SessionReset, TreeDraft},
-    session::opening,
+    session::session_label,
     store::SessionFilter,
     types::{AgentKind, Session, Todo},
 };
@@ -226,7 +226,7 @@ fn listed(cx: &CommandContext<'_>, session: Session) -> Result<SessionJson> {
         name: session.name().map(str::to_owned),
         agent: cx.name(session.agent).to_owned(),
         title: cx.loom.tree(session.tree)?.title,
-        first_words: cut(&one_line(&opening(&cx.loom, session.id)?), 100),
+        first_words: cut(&one_line(&session_label(&cx.loom, session.id)?), 100),
         continues: session.can_resume(cx.now()),
         session,
     })

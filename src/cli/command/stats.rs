@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use loomtree::{
+    exec::counts::{count_grouped, thousands},
     provider::Money,
     session::{UsageTotals, path_stats, stats},
     store::GenerationFilter,
@@ -151,39 +152,18 @@ const COLUMN_TITLES: [&str; 8] = ["agent", "model", "replies", "continued", "pro
 fn row(agent: &str, model: &str, sums: &UsageTotals) -> [String; 8] {
     let share = (sums.taken_up * 100).checked_div(sums.generations).unwrap_or_default();
     let is_reported = sums.uncounted < sums.generations;
-    let reported = |tokens| if is_reported { group_thousands(tokens) } else { "not reported".to_owned() };
-    let cost: Vec<String> = sums.cost().iter().map(format_money).collect();
+    let reported = |tokens| if is_reported { thousands(tokens) } else { "not reported".to_owned() };
+    let cost: Vec<String> = sums.cost().iter().map(|money| one_line(&money.to_string())).collect();
     [
         agent.to_owned(),
         model.to_owned(),
-        group_thousands(sums.generations),
-        format!("{} ({share}%)", group_thousands(sums.taken_up)),
+        thousands(sums.generations),
+        format!("{} ({share}%)", thousands(sums.taken_up)),
         reported(sums.prompt),
         reported(sums.cached),
         reported(sums.output),
         if cost.is_empty() { "–".to_owned() } else { cost.join(" + ") },
     ]
-}
-
-/// Formats an amount with at least two decimals and two significant digits.
-fn format_money(money: &Money) -> String {
-    let digits = (2..9).find(|digits| money.amount * 10_f64.powi(*digits) >= 10.0).unwrap_or(9);
-    let digits = usize::try_from(digits).unwrap_or(2);
-    let digits = if money.amount == 0.0 { 2 } else { digits };
-    format!("{:.digits$} {}", money.amount, one_line(&money.currency))
-}
-
-/// Formats a number with a comma between thousands.
-fn group_thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn column_widths(rows: &[[String; 8]]) -> [usize; 8] {
@@ -210,34 +190,15 @@ fn table(rows: &[[String; 8]], cx: &mut CommandContext<'_>) -> Result<()> {
     Ok(())
 }
 
-fn replies(number: u64) -> String {
-    if number == 1 { "1 reply".to_owned() } else { format!("{} replies", group_thousands(number)) }
-}
-
 /// Returns notes about replies without token counts or prices.
 fn missing_data_notes(all: &UsageTotals) -> Vec<String> {
     let mut notes = Vec::new();
     if all.uncounted > 0 {
-        notes.push(format!("{} without token counts", replies(all.uncounted)));
+        notes.push(format!("{} without token counts", count_grouped(all.uncounted, "reply")));
     }
     let unpriced = all.generations - all.priced;
     if all.priced > 0 && unpriced > 0 {
-        notes.push(format!("{} without a price", replies(unpriced)));
+        notes.push(format!("{} without a price", count_grouped(unpriced, "reply")));
     }
     notes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_written_for_people() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(group_thousands), ["0", "999", "1,000", "1,234,567"]);
-        let written = |amount| format_money(&Money { amount, currency: "USD".into() });
-        assert_eq!(written(0.0), "0.00 USD");
-        assert_eq!(written(12.3456), "12.35 USD");
-        assert_eq!(written(0.001_234), "0.0012 USD");
-        assert_eq!(written(0.000_000_001), "0.000000001 USD");
-    }
 }

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
             hint: Some(format!("loom switch --tree {} {}", super::super::show::short(node.tree), node.local)),
         });
     }
-    if let Some(pruned) = node.state.pruned_by {
+    if let Some(pruned) = node.state.hidden_by {
         let pruned = cx.loom.node(pruned)?;
         return Err(CliError::Failed {
             message: format!("[{}] is pruned", node.local),

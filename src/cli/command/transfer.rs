@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use loomtree::{
     session::system::{SystemClock, os_ids},
-    store::OpenOptions,
+    store::{OpenOptions, sidecar_path},
 };
 
 use crate::cli::{
@@ -38,8 +38,8 @@ pub(crate) fn run(args: &Args, globals: &Globals, out: &mut CliOutput) -> Result
     let report = report?;
     if !report.differences.is_empty() {
         let message = format!("the copy differs: {}", report.differences.join(", "));
-        let part = to.file().map(|file| format!("{}.part", file.display()));
-        let hint = part.map(|part| format!("remove {part} and copy again while nobody writes"));
+        let part = to.file().map(|file| sidecar_path(file, ".part"));
+        let hint = part.map(|part| format!("remove {} and copy again while nobody writes", part.display()));
         return Err(CliError::Failed { message, hint });
     }
     match out.json {

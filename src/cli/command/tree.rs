@@ -94,7 +94,7 @@ fn as_json(args: &Args, current: &CommandPosition, start: Option<Node>, cx: &mut
                 branch.contains(&node.id) || node.parent.is_some_and(|p| branch.contains(&p)) && branch.insert(node.id)
             });
             let deep = args.depth.is_some_and(|depth| node.depth.saturating_sub(top) > depth);
-            if !inside || deep || node.state.pruned_by.is_some() && !args.pruned {
+            if !inside || deep || node.state.hidden_by.is_some() && !args.pruned {
                 continue;
             }
             if left == 0 {

@@ -189,7 +189,7 @@ fn properties(
     if let Some(from) = node.edited_from {
         properties.push(("edited from", local(from)?));
     }
-    if let Some(by) = node.state.pruned_by {
+    if let Some(by) = node.state.hidden_by {
         properties.push(("pruned with", local(by)?));
     }
     let optional = [

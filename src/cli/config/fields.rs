@@ -86,7 +86,8 @@ pub(crate) struct DelegateConfig {
     /// The judge's model. Default: the workers' model, without their conversation.
     pub(crate) judge: Option<String>,
     /// The fallback model for subtasks that failed with the workers' model.
-    pub(crate) stronger: Option<String>,
+    #[serde(rename = "stronger")]
+    pub(crate) fallback: Option<String>,
     /// The maximum number of concurrent subtasks.
     pub(crate) parallel: Option<usize>,
     /// The number of attempts at a subtask with the workers' model.

@@ -59,7 +59,7 @@ pub(crate) fn marks(node: &Node) -> Vec<(String, Style)> {
     let flags = [
         (node.edited_from.is_some() && node.kind != EdgeKind::Version, "edited"),
         (state.excluded, "excluded"),
-        (state.pruned_by.is_some(), "pruned"),
+        (state.hidden_by.is_some(), "pruned"),
         (node.interrupted, "interrupted"),
         (node.purged_at.is_some(), "purged"),
     ];

@@ -74,7 +74,7 @@ impl OutlineLine {
                 let room = width.saturating_sub(line.columns + tail.width()).max(MIN_TEXT_COLUMNS);
                 let words = cut(&text_or_calls(node), room);
                 // A reply of tool calls alone is no passage.
-                let is_dim = node.state.pruned_by.is_some() || node.content.trim().is_empty();
+                let is_dim = node.state.hidden_by.is_some() || node.content.trim().is_empty();
                 let style = if is_dim { DIM } else { anstyle::Style::new() };
                 line.push(style, &words);
                 line.push(BOLD, tail);

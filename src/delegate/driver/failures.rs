@@ -19,7 +19,7 @@ impl DelegationDriver {
         let own = self.loom.session(self.session)?;
         let others = delegation_store::list(&self.loom)?;
         let others =
-            others.iter().filter(|other| other.head.id != self.head.id && other.head.state.pruned_by.is_none());
+            others.iter().filter(|other| other.head.id != self.head.id && other.head.state.hidden_by.is_none());
         let mut found = Vec::new();
         for failures in others.filter_map(|other| self.failures_of(other, &own).transpose()).take(MAX_DELEGATIONS) {
             found.extend(failures?);
@@ -56,7 +56,7 @@ impl DelegationDriver {
         DelegationLimits {
             parallel: self.config.parallel,
             attempts: self.config.attempts.max(1),
-            stronger: self.config.fallback_model.is_some(),
+            fallback: self.config.fallback.is_some(),
             checks: self.config.worker_tools.checks(),
         }
     }

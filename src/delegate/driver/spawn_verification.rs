@@ -55,7 +55,7 @@ impl DelegationDriver {
             node,
             worker_name: self.worker_name(task),
             session: state.session.unwrap_or(self.session),
-            worker: self.model(state.use_fallback),
+            worker: self.model(state.fallback),
             passed_before: state.checked_before == Some(true),
             cancel: self.run_context.cancel.child_token(),
         };

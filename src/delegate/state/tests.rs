@@ -23,10 +23,10 @@ fn node(n: usize) -> NodeId {
     NodeId::from_bytes((n as u128).to_be_bytes())
 }
 
-const LIMITS: DelegationLimits = DelegationLimits { parallel: 2, attempts: 2, stronger: true, checks: true };
+const LIMITS: DelegationLimits = DelegationLimits { parallel: 2, attempts: 2, fallback: true, checks: true };
 
 fn started(task: usize) -> DelegationEvent {
-    DelegationEvent::Started { task, session: SessionId::from_bytes([1; 16]), brief: node(task), stronger: false }
+    DelegationEvent::Started { task, session: SessionId::from_bytes([1; 16]), brief: node(task), fallback: false }
 }
 
 fn finished(task: usize) -> DelegationEvent {
@@ -39,7 +39,7 @@ fn verified(task: usize, passed: bool) -> DelegationEvent {
 
 fn works(effects: &[DelegationEffect]) -> Vec<(usize, bool)> {
     let work = |effect: &DelegationEffect| {
-        if let DelegationEffect::Work { task, stronger } = effect { Some((*task, *stronger)) } else { None }
+        if let DelegationEffect::Work { task, fallback } = effect { Some((*task, *fallback)) } else { None }
     };
     effects.iter().filter_map(work).collect()
 }
@@ -219,4 +219,10 @@ fn a_check_runs_before_the_first_attempt_only_and_a_shared_file_orders_subtasks(
     machine.step(&started(0));
     machine.step(&finished(0));
     assert_eq!(works(&machine.step(&verified(0, false))), [(1, false)]);
+}
+
+#[test]
+fn stored_events_keep_the_names_of_their_fields() {
+    let stored = serde_json::to_value(started(0)).unwrap();
+    assert_eq!((&stored["event"], &stored["stronger"]), (&"started".into(), &false.into()));
 }

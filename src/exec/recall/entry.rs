@@ -8,7 +8,7 @@ use crate::{
         node_format::{self, content},
     },
     id::SessionId,
-    recall::{self, cut_at},
+    recall::{self, cut_at, failure_excerpt},
     store::{ChildFilter, Snapshot},
     tokens::estimated_tokens,
     tools::ToolError,
@@ -48,8 +48,10 @@ pub(super) struct RecallEntry {
     /// The node's id in that command.
     pub(super) mention: String,
     pub(super) tool: bool,
-    /// True for a failed result. It is shortened to its end, where errors stand.
+    /// True for a failed result. It is shortened to its errors and its end.
     failed: bool,
+    /// The note of a shortened text: its number of lines and the command that shows it whole.
+    note: Option<String>,
     pub(super) tokens: u32,
 }
 
@@ -87,23 +89,29 @@ impl RecallEntry {
             mention: node_format::mention(node),
             tool,
             failed: recall::is_failure(node),
+            note: None,
             tokens,
         })
     }
 
-    /// Shortens the text to about this many tokens: to its beginning, or that of a failed result to its end.
+    /// Shortens the text to about this many tokens: to its beginning, or that of a failed result to its errors and end.
     pub(super) fn shorten(&mut self, most: u32) {
         if self.tokens <= most {
             return;
         }
-        let lines = self.text.lines().count();
+        let lines = count(self.text.lines().count() as u64, "line");
+        self.note.get_or_insert_with(|| format!("[{lines}, shortened · {}]", self.rest));
         let kept = (self.text.len() * most as usize / self.tokens.max(1) as usize).max(20);
-        let kept = match self.failed {
-            true => format!("… {}", end_of(&self.text, kept).trim()),
+        self.text = match self.failed {
+            true => failure_excerpt(&self.text, kept),
             false => format!("{} …", cut_at(&self.text, kept).trim_end()),
         };
-        self.text = format!("{kept}\n[{}, shortened · {}]", count(lines as u64, "line"), self.rest);
         self.tokens = most + 12;
+    }
+
+    /// True for a failed result.
+    pub(super) const fn is_failed(&self) -> bool {
+        self.failed
     }
 
     /// Removes the line with the exit code from a failed result, because the header has it.
@@ -116,14 +124,13 @@ impl RecallEntry {
 
     /// Reduces the text to a few words on the line of the header.
     pub(super) fn reduce_to_line(&mut self) {
-        let text = one_line(&self.text);
         let words = match self.failed {
-            true => end_of(&text, LINE_CHARS).trim().to_owned(),
-            false => first_words(&text, LINE_CHARS),
+            true => one_line(&failure_excerpt(&self.text, LINE_CHARS)),
+            false => first_words(&one_line(&self.text), LINE_CHARS),
         };
         if self.tokens > estimated_tokens(&words) + 2 {
             self.head = format!("{} {}", self.head, quoted(&words));
-            (self.text, self.tokens) = (String::new(), 0);
+            (self.text, self.note, self.tokens) = (String::new(), None, 0);
         }
     }
 
@@ -135,7 +142,7 @@ impl RecallEntry {
     }
 
     pub(super) fn shown(&self) -> String {
-        let lines = self.text.lines().chain(self.results.iter().map(String::as_str));
+        let lines = self.text.lines().chain(self.note.as_deref()).chain(self.results.iter().map(String::as_str));
         lines.fold(self.head.clone(), |shown, line| format!("{shown}\n  {line}"))
     }
 }
@@ -145,16 +152,6 @@ fn without_exit_code(text: &str) -> &str {
     let text = text.trim_end();
     let before = text.rfind('\n').map_or("", |at| &text[..at]);
     if recall::exit_code(text).is_some() { before.trim_end() } else { text }
-}
-
-/// Returns the end of a text, at most `most` bytes, from the start of a word if possible.
-fn end_of(text: &str, most: usize) -> &str {
-    let mut start = text.len().saturating_sub(most);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    let word = text[start..].find(char::is_whitespace).filter(|at| start > 0 && at * 2 < most);
-    &text[start + word.unwrap_or(0)..]
 }
 
 /// Formats a header: `[Turn 12] human [a7x2kq]:`, `[Turn 13] tool read_file(path="src/auth.py") [b3k9ze]:`; `call` is
@@ -167,7 +164,7 @@ pub(super) fn header(node: &Node, session: SessionId, call: Option<String>) -> S
         (Some(name), Some(call)) => format!(" {}({call})", one_line(name)),
         (None, _) => String::new(),
     };
-    let pruned = if node.state.pruned_by.is_some() { " (pruned)" } else { "" };
+    let pruned = if node.state.hidden_by.is_some() { " (pruned)" } else { "" };
     format!("{turn}{}{tool} {}{pruned}:", node.author_type, node_format::id(node))
 }
 
@@ -210,7 +207,7 @@ pub(in crate::exec) fn result_lines(
         };
         let words = match failed.is_empty() {
             true => first_words(&one_line(&text), most),
-            false => end_of(&one_line(without_exit_code(&text)), most).trim().to_owned(),
+            false => one_line(&failure_excerpt(without_exit_code(&text), most)),
         };
         let words = if words.is_empty() { words } else { format!(": {words}") };
         format!("result {}{tool}{failed}{lines}{words}", node_format::id(result))

@@ -4,7 +4,7 @@
 
 use std::{cmp::Reverse, collections::HashSet};
 
-use super::entry::{CallLengths, LINE_CHARS, RecallEntry, entries_with_results, header, result_lines};
+use super::entry::{LINE_CHARS, RecallEntry, entries_with_results, header};
 use crate::{
     exec::{
         Position,
@@ -13,10 +13,10 @@ use crate::{
         node_format::{self, content},
     },
     recall::{self, Hit, SearchResults, excerpt},
-    store::Snapshot,
+    store::{ChildFilter, Snapshot},
     tokens::estimated_tokens,
     tools::ToolError,
-    types::{Node, first_words, one_line},
+    types::{EdgeKind, Node, first_words, one_line},
 };
 
 /// The maximum tokens of a reply.
@@ -54,9 +54,12 @@ pub(super) fn outline_steps(
         return Ok(whole);
     }
     let line = |node: &Node, chars| {
-        let failed =
-            result_lines(snapshot, node, Some(CallLengths::SHORTEST))?.iter().any(|line| line.contains(" failed"));
-        let failed = if failed { " · failed" } else { "" };
+        let results = ChildFilter { kind: Some(EdgeKind::Tool), pruned: false, limit: 0 };
+        let failed = match recall::is_failure(node) {
+            true => " · failed",
+            false if snapshot.children(node.id, &results)?.iter().any(recall::is_failure) => " · a call failed",
+            false => "",
+        };
         Ok(format!("  {}{failed}", named(here, node, chars)))
     };
     let mut lines = String::new();
@@ -122,14 +125,15 @@ fn named(here: &Position, node: &Node, most: usize) -> String {
     format!("{}{tree} {}", node_format::id(node), quoted(&first_words(&text, most)))
 }
 
-/// Names a node with the part of its text that has most of the words.
+/// Names a node with its time and the part of its text that has most of the words.
 fn named_near(here: &Position, node: &Node, words: &[String]) -> String {
     let text = one_line(&content(node));
     if text.is_empty() {
         return named(here, node, NAMED_NEAR_BYTES);
     }
     let tree = if node.tree == here.tree.id { "" } else { " in another tree" };
-    format!("{}{tree} {}", node_format::id(node), quoted(&excerpt(&text, words, NAMED_NEAR_BYTES)))
+    let time = node.created_at.age_or_date(here.now);
+    format!("{}{tree} {time} {}", node_format::id(node), quoted(&excerpt(&text, words, NAMED_NEAR_BYTES)))
 }
 
 /// Formats a hit that the agent sees elsewhere.
@@ -165,7 +169,7 @@ fn with_context(
         entry.text.push_str(&format!("\n{}", escape::escape(&words)));
     }
     let mut lines = vec![entry.shown()];
-    for (place, node) in [("before", &hit.before), ("after", &hit.after)] {
+    for (place, node) in [("before", &hit.parent), ("after", &hit.first_continuation)] {
         let Some(node) = node.as_ref().filter(|node| node.purged_at.is_none() && !node.content.trim().is_empty())
         else {
             continue;

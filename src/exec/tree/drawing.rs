@@ -261,7 +261,7 @@ impl<'a> TreeDrawing<'a> {
         let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: true, limit };
         let all = self.snapshot.children(of.id, &filter)?;
         let (visible, hidden): (Vec<Node>, Vec<Node>) =
-            all.into_iter().partition(|node| node.state.pruned_by.is_none());
+            all.into_iter().partition(|node| node.state.hidden_by.is_none());
         let chosen = |node: Node| self.on_path(&node).map_or(node, |at| self.path[at].clone());
         Ok(Continuations { visible: visible.into_iter().map(chosen).collect(), hidden: hidden.len() })
     }

@@ -48,7 +48,7 @@ impl ExportReport {
 pub(super) fn left_out_kind(node: &Node, options: ExportOptions) -> Option<&'static str> {
     if node.purged_at.is_some() {
         Some("purged")
-    } else if node.state.pruned_by.is_some() && !options.pruned {
+    } else if node.state.hidden_by.is_some() && !options.pruned {
         Some("pruned")
     } else if node.state.excluded && !options.excluded {
         Some(EXCLUDED)

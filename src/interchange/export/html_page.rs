@@ -139,7 +139,7 @@ fn write_node(
         tokens: node.tokens,
         bookmark: node.state.bookmark.as_deref(),
         excluded: node.state.excluded,
-        pruned: node.state.pruned_by.is_some(),
+        pruned: node.state.hidden_by.is_some(),
         interrupted: node.interrupted,
         markdown,
         left_out,

@@ -31,7 +31,7 @@ impl TreeExport<'_> {
                 let mut leaves = Vec::new();
                 self.each_node(&mut |_, node| {
                     let is_leaf = node.kind == EdgeKind::Continuation && node.state.continuations == 0;
-                    if is_leaf && (node.state.pruned_by.is_none() || is_pruned_included) {
+                    if is_leaf && (node.state.hidden_by.is_none() || is_pruned_included) {
                         leaves.push(selected_version(snapshot, &node, &[])?.id);
                     }
                     Ok(())

@@ -66,7 +66,7 @@ pub(super) fn runs(export: &mut TreeExport<'_>) -> Result<Vec<NodeRun>, Intercha
                     let shown = &mut nodes[place];
                     let is_of_original = shown.id == original || shown.version_of == Some(original);
                     // A version that was pruned alone stands for nothing, even in an export with pruned nodes.
-                    if is_of_original && shown.state.pruned_by == node.state.pruned_by {
+                    if is_of_original && shown.state.hidden_by == node.state.hidden_by {
                         shown.content = node.content;
                     }
                 }

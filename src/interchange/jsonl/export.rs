@@ -210,7 +210,7 @@ fn node_line(snapshot: &dyn Snapshot, node: Node) -> Result<NodeLine, Interchang
     Ok(NodeLine {
         provenance: if node.author_type == AuthorType::Model { snapshot.provenance(node.id)? } else { None },
         source: snapshot.sources_of(node.id)?.pop(),
-        pruned: node.state.pruned_by == Some(node.id),
+        pruned: node.state.hidden_by == Some(node.id),
         id: node.id,
         local_id: node.local,
         tree_id: node.tree,

@@ -131,12 +131,8 @@ fn seeded(seed: u64) -> Sampling {
 
 async fn whole(mut reply: Generation) -> Result<(String, Finish), ProviderError> {
     let mut text = String::new();
-    loop {
-        match reply.next().await.unwrap()? {
-            StreamEvent::Text(more) => text.push_str(&more),
-            StreamEvent::Done(finish) => return Ok((text, finish)),
-        }
-    }
+    let finish = reply.read_to_string(&mut text).await?;
+    Ok((text, finish))
 }
 
 #[tokio::test]

@@ -8,19 +8,9 @@ fn request(max_tokens: Option<u32>) -> Request {
 
 async fn collect(mut reply: Generation) -> (String, Result<Finish, ProviderError>) {
     let mut text = String::new();
-    loop {
-        match reply.next().await.unwrap() {
-            Ok(StreamEvent::Text(piece)) => text.push_str(&piece),
-            last => {
-                assert_eq!(reply.next().await, None, "nothing follows the terminal item");
-                let last = last.map(|last| match last {
-                    StreamEvent::Done(finish) => finish,
-                    StreamEvent::Text(_) => unreachable!(),
-                });
-                return (text, last);
-            }
-        }
-    }
+    let last = reply.read_to_string(&mut text).await;
+    assert_eq!(reply.next().await, None, "nothing follows the terminal item");
+    (text, last)
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,32 +1,29 @@
 //! Delegations: start, list, follow, cancel and resume. A plan waits under `/approvals` for a person's decision.
 
-use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Json,
     extract::State,
     http::{HeaderMap, StatusCode},
-    response::{
-        IntoResponse, Response,
-        sse::{Event, KeepAlive, Sse},
-    },
+    response::{IntoResponse, Response, sse::Event},
 };
-use futures_util::{Stream, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{ServerSentEvent, generations::KEEP_ALIVE};
+use super::ServerSentEvent;
 use crate::{
     delegate::{self, DelegationEvent, DelegationSummary},
     id::NodeId,
     ops::Actor,
     serve::{
-        access::{Caller, StreamGuard},
+        access::Caller,
         delegation_runs::{self, DelegationOutcome, DelegationRun},
         error::{ApiError, Result},
+        event_stream::{self, ClientEvents, EventSource},
         extract::{Body, Page, PageParams, Params, Route, last_event},
         journal_tail::JournalTail,
         state::AppState,
@@ -255,83 +252,60 @@ async fn delegation_events(
     let summary = state.run(move |state| head(state, &reader, id)).await?;
     let after = last_event(&headers, params.after)?.unwrap_or(0);
     let run = state.delegations.get(id);
-    state.metrics.streams.inc();
     let reader = DelegationReader {
         journal: state.journal.clone(),
         after,
         updates: run.as_ref().map(|run| run.updates()),
-        state,
-        caller,
+        events: ClientEvents::new(state, caller, slot),
         head: summary.head,
         run,
-        queue: VecDeque::new(),
-        ended: false,
-        _slot: slot,
     };
-    Ok(Sse::new(reader.stream()).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+    Ok(event_stream::from_source(reader).into_response())
 }
 
 /// Reads the events of one delegation for one client.
 struct DelegationReader {
-    state: AppState,
-    caller: Caller,
+    events: ClientEvents,
     head: Node,
     run: Option<Arc<DelegationRun>>,
     updates: Option<broadcast::Receiver<DelegationUpdate>>,
     journal: watch::Receiver<JournalTail>,
     /// Number of stored events that were sent.
     after: u64,
-    queue: VecDeque<Event>,
-    ended: bool,
-    _slot: StreamGuard,
 }
 
-impl Drop for DelegationReader {
-    fn drop(&mut self) {
-        self.state.metrics.streams.dec();
+impl EventSource for DelegationReader {
+    fn events(&mut self) -> &mut ClientEvents {
+        &mut self.events
+    }
+
+    async fn read(&mut self) -> Option<()> {
+        self.journal.mark_unchanged();
+        match self.fill().await {
+            Ok(false) => {
+                self.drain_updates();
+                let head = self.head.clone();
+                let saved = self.events.state.run(move |state| Ok(saved_report(state.loom(), &head)?)).await;
+                let outcome = self.run.as_ref().and_then(|run| run.outcome());
+                self.events.end(end_event(outcome, saved.ok().flatten()));
+            }
+            Ok(true) if self.events.is_empty() => self.wait().await,
+            Ok(true) => {}
+            Err(error) => {
+                tracing::warn!(error = error.message(), "a stream of a delegation ended");
+                return None;
+            }
+        }
+        Some(())
     }
 }
 
 impl DelegationReader {
-    fn stream(self) -> impl Stream<Item = Result<Event, Infallible>> {
-        stream::unfold(self, |mut reader| async move { reader.next().await.map(|event| (Ok(event), reader)) })
-    }
-
-    async fn next(&mut self) -> Option<Event> {
-        loop {
-            if !self.state.is_allowed(&self.caller) {
-                return None;
-            }
-            if let Some(event) = self.queue.pop_front() {
-                return Some(event);
-            }
-            if self.ended {
-                return None;
-            }
-            self.journal.mark_unchanged();
-            match self.fill().await {
-                Ok(false) => {
-                    self.drain_updates();
-                    let head = self.head.clone();
-                    let saved = self.state.run(move |state| Ok(saved_report(state.loom(), &head)?)).await;
-                    let outcome = self.run.as_ref().and_then(|run| run.outcome());
-                    self.queue.push_back(end_event(outcome, saved.ok().flatten()));
-                    self.ended = true;
-                }
-                Ok(true) if self.queue.is_empty() => self.wait().await,
-                Ok(true) => {}
-                Err(error) => {
-                    tracing::warn!(error = error.message(), "a stream of a delegation ended");
-                    return None;
-                }
-            }
-        }
-    }
-
     /// Reads the next stored events into the queue. Returns whether a process runs the delegation.
     async fn fill(&mut self) -> Result<bool> {
         let head = self.head.clone();
         let (events, is_running) = self
+            .events
             .state
             .run(move |state| {
                 let summary = delegate::summary(state.loom(), head.clone())?;
@@ -343,7 +317,7 @@ impl DelegationReader {
         let known = usize::try_from(self.after).unwrap_or(usize::MAX);
         for (at, event) in events.iter().enumerate().skip(known) {
             let sent = Event::default().event("event").id((at + 1).to_string()).json_data(event);
-            self.queue.push_back(sent.map_err(ApiError::internal)?);
+            self.events.push(sent.map_err(ApiError::internal)?);
         }
         self.after = self.after.max(events.len() as u64);
         Ok(is_running)
@@ -353,7 +327,7 @@ impl DelegationReader {
     fn drain_updates(&mut self) {
         while let Some(updates) = &mut self.updates {
             match updates.try_recv() {
-                Ok(update) => self.queue.push_back(progress_event(&update)),
+                Ok(update) => self.events.push(progress_event(&update)),
                 Err(broadcast::error::TryRecvError::Lagged(_)) => {}
                 Err(_) => return,
             }
@@ -377,16 +351,13 @@ impl DelegationReader {
             }
         };
         tokio::select! {
-            () = self.state.shutdown.cancelled() => {
-                self.ended = true;
-                self.queue.push_back(Event::default().event("bye").data("{}"));
-            }
+            () = self.events.state.shutdown.cancelled() => self.events.say_bye(),
             update = update => match update {
-                Ok(update) => self.queue.push_back(progress_event(&update)),
+                Ok(update) => self.events.push(progress_event(&update)),
                 Err(broadcast::error::RecvError::Lagged(_)) => {}
                 Err(broadcast::error::RecvError::Closed) => self.updates = None,
             },
-            () = self.state.revoked(&self.caller) => {}
+            () = self.events.state.revoked(&self.events.caller) => {}
             _ = self.journal.changed() => {}
             () = ended => {}
         }

@@ -1,27 +1,24 @@
 //! Events: the journal as server-sent events. The id of an event is its number in the journal, so a client that
 //! reconnects with the last id misses nothing.
 
-use std::{collections::HashSet, collections::VecDeque, convert::Infallible};
+use std::collections::HashSet;
 
 use axum::{
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue},
-    response::{
-        IntoResponse, Response,
-        sse::{Event, KeepAlive, Sse},
-    },
+    response::{IntoResponse, Response, sse::Event},
 };
-use futures_util::{Stream, stream};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{ServerSentEvent, generations::KEEP_ALIVE};
+use super::ServerSentEvent;
 use crate::{
     id::TreeId,
     serve::{
-        access::{Caller, StreamGuard},
+        access::Caller,
         error::{ApiError, Result},
+        event_stream::{self, ClientEvents, EventSource},
         extract::{Params, last_event},
         journal_tail::JournalTail,
         state::AppState,
@@ -65,82 +62,53 @@ async fn events(
     let slot = state.rates.open_stream(&caller)?;
     let newest = state.journal.borrow().seq;
     let after = last_event(&headers, params.after)?.unwrap_or(newest);
-    state.metrics.streams.inc();
     let mut reader = EventReader {
         journal: state.journal.clone(),
-        state,
-        caller,
+        events: ClientEvents::new(state, caller, slot),
         tree: params.tree,
         after,
-        queue: VecDeque::new(),
         visible: HashSet::new(),
-        ended: false,
-        _slot: slot,
     };
     // A number above the newest belongs to another file, or to one that was restored from a backup.
     if after > newest {
         reader.after = newest;
-        reader.queue.push_back(Event::default().event("resync").id(newest.to_string()).data("{}"));
+        reader.events.push(Event::default().event("resync").id(newest.to_string()).data("{}"));
     }
     let unbuffered = [(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"))];
-    let stream = Sse::new(reader.stream()).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
-    Ok((unbuffered, stream).into_response())
+    Ok((unbuffered, event_stream::from_source(reader)).into_response())
 }
 
 /// Reads the journal for one client. It holds at most one batch of entries, however slow the client is.
 struct EventReader {
-    state: AppState,
-    caller: Caller,
+    events: ClientEvents,
     journal: tokio::sync::watch::Receiver<JournalTail>,
     tree: Option<TreeId>,
     after: u64,
-    queue: VecDeque<Event>,
     /// Trees that the caller may see, as far as they were looked up.
     visible: HashSet<TreeId>,
-    ended: bool,
-    _slot: StreamGuard,
 }
 
-impl Drop for EventReader {
-    fn drop(&mut self) {
-        self.state.metrics.streams.dec();
+impl EventSource for EventReader {
+    fn events(&mut self) -> &mut ClientEvents {
+        &mut self.events
+    }
+
+    async fn read(&mut self) -> Option<()> {
+        if self.journal.borrow_and_update().seq > self.after {
+            let read = self.fill().await;
+            return read.inspect_err(|error| tracing::warn!(error = error.message(), "an event stream ended")).ok();
+        }
+        let ClientEvents { state, caller, .. } = &self.events;
+        tokio::select! {
+            () = state.shutdown.cancelled() => self.events.say_bye(),
+            () = state.revoked(caller) => return None,
+            changed = self.journal.changed() => changed.ok()?,
+        }
+        Some(())
     }
 }
 
 impl EventReader {
-    fn stream(self) -> impl Stream<Item = Result<Event, Infallible>> {
-        stream::unfold(self, |mut reader| async move { reader.next().await.map(|event| (Ok(event), reader)) })
-    }
-
-    async fn next(&mut self) -> Option<Event> {
-        loop {
-            if !self.state.is_allowed(&self.caller) {
-                return None;
-            }
-            if let Some(event) = self.queue.pop_front() {
-                return Some(event);
-            }
-            if self.ended {
-                return None;
-            }
-            if self.journal.borrow_and_update().seq > self.after {
-                if let Err(error) = self.fill().await {
-                    tracing::warn!(error = error.message(), "an event stream ended");
-                    return None;
-                }
-                continue;
-            }
-            tokio::select! {
-                () = self.state.shutdown.cancelled() => {
-                    self.ended = true;
-                    return Some(Event::default().event("bye").data("{}"));
-                }
-                () = self.state.revoked(&self.caller) => return None,
-                changed = self.journal.changed() => changed.ok()?,
-            }
-        }
-    }
-
     /// Puts the next entries into the queue: those of the tail that all streams share, else a page of the store.
     async fn fill(&mut self) -> Result<()> {
         let tail = self.journal.borrow().clone();
@@ -154,6 +122,7 @@ impl EventReader {
         }
         let after = self.after;
         let entries = self
+            .events
             .state
             .run(move |state| {
                 let filter = JournalFilter { after, limit: BATCH, oldest_first: true, ..JournalFilter::default() };
@@ -175,9 +144,9 @@ impl EventReader {
         }
         let seq = entry.seq.to_string();
         if entry.op == Op::Purge {
-            self.queue.push_back(Event::default().event("resync").id(seq.clone()).data("{}"));
+            self.events.push(Event::default().event("resync").id(seq.clone()).data("{}"));
         }
-        self.queue.push_back(Event::default().event("change").id(seq).data(json));
+        self.events.push(Event::default().event("change").id(seq).data(json));
         Ok(())
     }
 
@@ -185,15 +154,16 @@ impl EventReader {
         if self.tree.is_some_and(|tree| entry.tree != Some(tree)) {
             return Ok(false);
         }
-        let Some(tree) = entry.tree else { return Ok(self.caller.project.is_none()) };
-        if self.caller.project.is_none() {
+        let Some(tree) = entry.tree else { return Ok(self.events.caller.project.is_none()) };
+        if self.events.caller.project.is_none() {
             return Ok(true);
         }
         if self.visible.contains(&tree) {
             return Ok(true);
         }
-        let caller = self.caller.clone();
+        let caller = self.events.caller.clone();
         let visible = self
+            .events
             .state
             .run(move |state| Ok(state.loom().snapshot()?.tree(tree)?.is_some_and(|tree| caller.can_see(&tree))))
             .await?;

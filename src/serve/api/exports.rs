@@ -145,7 +145,7 @@ fn write(
         ExportKind::Markdown | ExportKind::Prose => {
             let node = node.ok_or_else(|| ApiError::invalid("markdown and prose are a path; name its last node"))?;
             let mut path = snapshot.path_back(node.id, &[], 0)?;
-            path.retain(|node| reader.may_read(node));
+            reader.retain_readable(&mut path);
             let mut report = ExportReport::default();
             report.retain(&mut path, options);
             let text = match kind {

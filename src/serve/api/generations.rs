@@ -1,17 +1,13 @@
 //! Generations: continuations by models, streamed side by side, and agents' turns. Each can be cancelled.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{
     Json,
     extract::State,
     http::StatusCode,
-    response::{
-        IntoResponse, Response,
-        sse::{Event, KeepAlive, Sse},
-    },
+    response::{IntoResponse, Response, sse::Event},
 };
-use futures_util::{Stream, stream};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
@@ -25,6 +21,7 @@ use crate::{
     serve::{
         access::{Caller, StreamGuard},
         error::{ApiError, Result},
+        event_stream,
         extract::{Body, Route},
         state::{AppState, GenerationGuard, RunningGeneration},
     },
@@ -35,9 +32,6 @@ use crate::{
 
 /// Largest number of continuations of one request.
 const MAX_CONTINUATIONS: usize = 64;
-
-/// Interval of the comments that keep a silent stream open.
-pub(in crate::serve) const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Header with the id by which a generation is cancelled.
 const GENERATION_HEADER: &str = "x-loom-generation";
@@ -129,8 +123,7 @@ async fn generate(
     let header = [(GENERATION_HEADER, guard.id.clone())];
     let running = session::spawn(actor, request);
     if body.stream {
-        let events = events(state, running, (guard, slot));
-        return Ok((header, Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))).into_response());
+        return Ok((header, events(state, running, (guard, slot))).into_response());
     }
     // In a task, a generation that outlasts the request stays in the list and can be cancelled.
     let generated = tokio::spawn(async move {
@@ -229,15 +222,11 @@ pub(super) fn count(state: &AppState, progress: &Progress) {
 }
 
 /// Returns the progress of a generation as server-sent events. If the client disconnects, the generation continues.
-fn events(
-    state: AppState,
-    running: GenerationStream,
-    guards: (GenerationGuard, StreamGuard),
-) -> impl Stream<Item = Result<Event, Infallible>> {
-    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+fn events(state: AppState, running: GenerationStream, guards: (GenerationGuard, StreamGuard)) -> impl IntoResponse {
+    let (sender, answer) = event_stream::from_task();
     tokio::spawn(async move {
         let (mut running, mut failed) = (running, Vec::new());
-        state.metrics.streams.inc();
+        let _open = state.metrics.open_stream();
         while let Some(progress) = running.next().await {
             count(&state, &progress);
             failed.extend(FailedContinuation::of(&progress));
@@ -253,10 +242,9 @@ fn events(
             }
         };
         let _ = sender.send(end.unwrap_or_default());
-        state.metrics.streams.dec();
         drop(guards);
     });
-    stream::unfold(receiver, |mut receiver| async move { receiver.recv().await.map(|event| (Ok(event), receiver)) })
+    answer
 }
 
 fn event(progress: &Progress) -> Event {

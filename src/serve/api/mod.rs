@@ -24,7 +24,6 @@ mod window;
 mod work_items;
 
 pub(super) use self::{
-    generations::KEEP_ALIVE,
     openapi_document::{ServerSentEvent, any_json, document},
     routes::routes,
 };

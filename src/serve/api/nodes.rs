@@ -62,7 +62,7 @@ async fn children(
             let filter = ChildFilter { kind: params.kind, pruned: params.pruned, limit: 0 };
             let reader = state.thought_reader(&caller)?;
             let mut nodes = state.loom().snapshot()?.children(id, &filter)?;
-            nodes.retain(|node| reader.may_read(node));
+            reader.retain_readable(&mut nodes);
             Ok(Json(page.cut(nodes, |node| node.id.to_string())?))
         })
         .await
@@ -150,7 +150,7 @@ async fn path_to(
             state.node(&caller, id)?;
             let reader = state.thought_reader(&caller)?;
             let mut data = state.loom().snapshot()?.path_back(id, &[], params.limit)?;
-            data.retain(|node| reader.may_read(node));
+            reader.retain_readable(&mut data);
             Ok(Json(NodeList { data }))
         })
         .await

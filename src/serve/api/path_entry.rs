@@ -19,8 +19,8 @@ use crate::{
 const MAX_COUNTED_SIBLINGS: u32 = 2_000;
 /// Attached nodes of one kind shown with a node.
 const MAX_ATTACHED: u32 = 8;
-/// Bytes of a node that a page edits in place. The page continues a long text by a new node far below this, so that only
-/// insertions and texts of others reach it.
+/// Bytes of a node that a page edits in place. The page continues a long text by a new node far below this, and refuses longer
+/// insertions, so that only texts of others exceed it.
 const MAX_PROSE_BYTES: usize = 48_000;
 /// Bytes of an attached node.
 const MAX_ATTACHED_BYTES: usize = 4_000;
@@ -103,7 +103,7 @@ impl From<&Node> for NodeMarks {
             versions: state.versions,
             bookmark: state.bookmark.clone(),
             excluded: state.excluded,
-            pruned: state.pruned_by.is_some(),
+            pruned: state.hidden_by.is_some(),
             interrupted: node.interrupted,
             purged: node.purged_at.is_some(),
         }

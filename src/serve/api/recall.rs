@@ -123,7 +123,7 @@ async fn search(
             let found = recall::search(&*snapshot, &query)?;
             let readable = |node: Option<Node>| node.filter(|node| reader.may_read(node));
             let answer = |hit: Hit| {
-                let (before, after) = (readable(hit.before), readable(hit.after));
+                let (before, after) = (readable(hit.parent), readable(hit.first_continuation));
                 HitAnswer { node: hit.node, score: hit.score, exact: hit.exact, before, after }
             };
             let answers = |hits: Vec<Hit>| hits.into_iter().map(answer).collect();

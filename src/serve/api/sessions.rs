@@ -254,12 +254,11 @@ async fn turns(
         .run(move |state| {
             state.session(&caller, id)?;
             let limit = page.limit();
-            let most = u32::try_from(limit + 1).unwrap_or(u32::MAX);
-            let nodes = state.loom().turns(id, offset, most)?;
+            let nodes = state.loom().turns(id, offset, page.read_limit())?;
             let next = offset + limit as u64;
             let mut page = Page::of(nodes, limit, |_| next.to_string());
             let reader = state.thought_reader(&caller)?;
-            page.data.retain(|node| reader.may_read(node));
+            reader.retain_readable(&mut page.data);
             Ok(Json(page))
         })
         .await

@@ -182,11 +182,10 @@ async fn tree_nodes(
         .run(move |state| {
             let id = state.tree(&caller, &tree)?.id;
             let limit = page.limit();
-            let most = u32::try_from(limit + 1).unwrap_or(u32::MAX);
-            let nodes = state.loom().snapshot()?.nodes_after(id, after, most)?;
+            let nodes = state.loom().snapshot()?.nodes_after(id, after, page.read_limit())?;
             let reader = state.thought_reader(&caller)?;
             let mut page = Page::of(nodes, limit, |node| node.seq.to_string());
-            page.data.retain(|node| reader.may_read(node));
+            reader.retain_readable(&mut page.data);
             Ok(Json(page))
         })
         .await
@@ -215,7 +214,7 @@ async fn find_node(
 /// Returns a page of the nodes that the caller may read.
 fn marked(state: &AppState, caller: &Caller, page: &PageParams, mut nodes: Vec<Node>) -> Result<Page<Node>> {
     let reader = state.thought_reader(caller)?;
-    nodes.retain(|node| reader.may_read(node));
+    reader.retain_readable(&mut nodes);
     page.cut(nodes, |node| node.id.to_string())
 }
 
@@ -298,9 +297,8 @@ async fn journal(
         .run(move |state| {
             let id = state.tree(&caller, &tree)?.id;
             let limit = page.limit();
-            let most = u32::try_from(limit + 1).unwrap_or(u32::MAX);
             let snapshot = state.loom().snapshot()?;
-            let entries = tree_history(&*snapshot, id, before, most)?;
+            let entries = tree_history(&*snapshot, id, before, page.read_limit())?;
             let mut page = Page::of(entries, limit, |entry| entry.seq.to_string());
             // Documents are not part of a project. The cursor counts them, so that no page seems to be the last.
             page.data.retain(|entry| caller.project.is_none() || entry.tree.is_some());

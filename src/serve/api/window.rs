@@ -245,7 +245,7 @@ impl PageWalker<'_> {
             }
             "bookmark" => {
                 let mut marked = self.snapshot.bookmarks(at.tree)?;
-                marked.retain(|node| self.reader.may_read(node));
+                self.reader.retain_readable(&mut marked);
                 marked.iter().find(|node| node.seq > at.seq).or(marked.first()).cloned()
             }
             "version" | "version_back" => return self.version(at, step == "version"),

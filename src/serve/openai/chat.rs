@@ -1,44 +1,33 @@
 //! `/v1/chat/completions`: the client sends the whole conversation; the engine stores it as a path and branches where it
 //! differs from what is stored.
 
-use std::convert::Infallible;
-
 use axum::{
     Json,
     extract::State,
-    response::{
-        IntoResponse, Response,
-        sse::{Event, KeepAlive, Sse},
-    },
+    response::{IntoResponse, Response, sse::Event},
 };
 use futures_util::{
     StreamExt as _,
-    stream::{self, BoxStream, SelectAll},
+    stream::{BoxStream, SelectAll},
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
-use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    item::{message_text, text_of_part},
+    chat_request::CompletionBody,
     model,
+    stored_chat::{StoredChat, calls_json},
 };
 use crate::{
-    provider::{
-        Finish, FinishReason, Generation, Message, MessagePart, Prompt, ProviderError, Request, Role, Sampling,
-        StreamEvent, ToolCall, ToolDefinition,
-    },
+    provider::{Finish, FinishReason, Generation, ProviderError, StreamEvent},
     serve::{
         access::{Caller, StreamGuard},
-        api::{KEEP_ALIVE, ServerSentEvent, any_json},
-        call_recorder::{RecordedCall, record},
+        api::ServerSentEvent,
         error::{ApiError, Result},
+        event_stream,
         extract::Body,
         state::AppState,
     },
-    session::GenerationMetadata,
 };
 
 /// Most replies to one request.
@@ -46,120 +35,6 @@ const MAX_CHOICES: usize = 10;
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(complete))
-}
-
-/// A request for a completion. Other fields are ignored.
-#[derive(Deserialize, ToSchema)]
-struct CompletionBody {
-    /// Name of an agent, or reference of a model.
-    model: Option<String>,
-    /// The whole conversation.
-    #[schema(value_type = Vec<Object>)]
-    messages: Vec<Value>,
-    /// Number of replies [default: 1; at most 10].
-    n: Option<usize>,
-    /// True to stream chunks.
-    #[serde(default)]
-    stream: bool,
-    /// `{"include_usage": true}` adds a last chunk with the tokens.
-    #[serde(default)]
-    #[schema(schema_with = any_json)]
-    stream_options: Value,
-    /// False to store nothing [default: true].
-    store: Option<bool>,
-    max_tokens: Option<u32>,
-    max_completion_tokens: Option<u32>,
-    temperature: Option<f32>,
-    seed: Option<u64>,
-    /// Functions that the model may call.
-    #[serde(default)]
-    #[schema(value_type = Vec<Object>)]
-    tools: Vec<Value>,
-    /// `auto` or `none`; other choices are refused.
-    #[serde(default)]
-    #[schema(schema_with = any_json)]
-    tool_choice: Value,
-    /// `{"type": "text"}`; other formats are refused.
-    #[serde(default)]
-    #[schema(schema_with = any_json)]
-    response_format: Value,
-    #[serde(default)]
-    #[schema(schema_with = any_json)]
-    stop: Value,
-}
-
-impl CompletionBody {
-    fn request(&self) -> Result<Request> {
-        let messages = self.messages.iter().map(message).collect::<Result<Vec<_>>>()?;
-        if messages.is_empty() {
-            return Err(ApiError::invalid("messages is empty"));
-        }
-        let stop = match &self.stop {
-            Value::String(stop) => vec![stop.clone()],
-            Value::Array(stops) => stops.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-            _ => Vec::new(),
-        };
-        let sampling = Sampling {
-            temperature: self.temperature,
-            max_tokens: self.max_completion_tokens.or(self.max_tokens),
-            seed: self.seed,
-            stop,
-            ..Sampling::default()
-        };
-        let definition = |tool: &Value| ToolDefinition {
-            name: tool["function"]["name"].as_str().unwrap_or_default().to_owned(),
-            description: tool["function"]["description"].as_str().unwrap_or_default().to_owned(),
-            parameters: tool["function"]["parameters"].clone(),
-        };
-        let offers_tools = model::check_supported(&self.tool_choice, &self.response_format)?;
-        let functions = self.tools.iter().filter(|tool| offers_tools && tool["type"] == "function");
-        let tools = functions.map(definition).collect();
-        Ok(Request { tools, sampling, ..Request::new(Prompt::Chat(messages)) })
-    }
-}
-
-/// Returns the text of a message for a model.
-///
-/// # Errors
-/// If a part is no text, such as an image: no model would be sent it.
-fn text_for_model(content: &Value) -> Result<String> {
-    match content {
-        Value::Null | Value::String(_) => {}
-        Value::Array(parts) => {
-            if let Some(other) = parts.iter().find(|part| text_of_part(part).is_none()) {
-                let kind = other["type"].as_str().unwrap_or("unknown");
-                return Err(ApiError::invalid(format!("content of the type {kind:?} is not supported, only text")));
-            }
-        }
-        _ => return Err(ApiError::invalid("content must be a text or a list of parts")),
-    }
-    Ok(message_text(content))
-}
-
-fn message(message: &Value) -> Result<Message> {
-    let text = text_for_model(&message["content"])?;
-    let role = match message["role"].as_str() {
-        Some("system" | "developer") => Role::System,
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("tool") => {
-            let call = message["tool_call_id"].as_str().unwrap_or_default().to_owned();
-            return Ok(Message {
-                role: Role::User,
-                parts: vec![MessagePart::Result { call, text, failed: false }],
-                cache: false,
-            });
-        }
-        _ => return Err(ApiError::invalid("a message's role is none of: system, developer, user, assistant, tool")),
-    };
-    let mut message_parts = vec![MessagePart::Text(text)];
-    for call in message["tool_calls"].as_array().into_iter().flatten() {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (id, function) = (text(&call["id"]), &call["function"]);
-        let call = ToolCall { id, name: text(&function["name"]), arguments: text(&function["arguments"]) };
-        message_parts.push(MessagePart::Call(call));
-    }
-    Ok(Message { role, parts: message_parts, cache: false })
 }
 
 /// Completes a conversation.
@@ -252,60 +127,6 @@ struct Completion {
     state: AppState,
 }
 
-/// Request and writer of a completion that is stored when it ends.
-struct StoredChat {
-    state: AppState,
-    caller: Caller,
-    author: crate::id::AgentId,
-    /// Reference of the model.
-    reference: String,
-    body: CompletionBody,
-}
-
-impl StoredChat {
-    /// Stores messages and replies, which are siblings, without replies of which nothing came. A failure is logged: the
-    /// client has its replies.
-    async fn store(self, replies: &[(String, Finish)]) {
-        for (text, finish) in
-            replies.iter().filter(|(text, finish)| !text.is_empty() || finish.reason != FinishReason::Interrupted)
-        {
-            let mut reply = json!({ "role": "assistant", "content": text });
-            if !finish.calls.is_empty() {
-                reply["tool_calls"] = calls_json(&finish.calls);
-            }
-            let call = RecordedCall {
-                messages: self.body.messages.clone(),
-                replies: vec![reply],
-                tools: Value::Array(self.body.tools.clone()),
-                model: self.reference.clone(),
-                author: Some(self.author),
-                usage: json!(finish.usage),
-                cost: GenerationMetadata::of(&self.reference, finish, &self.state.settings.prices).cost,
-                interrupted: finish.reason == FinishReason::Interrupted,
-                ..RecordedCall::default()
-            };
-            let caller = self.caller.clone();
-            let (sender, receiver) = oneshot::channel();
-            self.state.calls.push(move |state| drop(sender.send(record(state, &caller, call))));
-            match receiver.await {
-                Ok(Ok(_)) => {}
-                Ok(Err(error)) => tracing::error!(error = error.message(), "a completion was not stored"),
-                Err(_) => tracing::error!("a completion was not stored: too many wait"),
-            }
-        }
-    }
-}
-
-fn calls_json(calls: &[ToolCall]) -> Value {
-    calls
-        .iter()
-        .map(|call| {
-            let function = json!({ "name": call.name, "arguments": call.arguments });
-            json!({ "id": call.id, "type": "function", "function": function })
-        })
-        .collect()
-}
-
 fn finish_word(finish: &Finish) -> &'static str {
     match finish.reason {
         _ if !finish.calls.is_empty() => "tool_calls",
@@ -381,7 +202,7 @@ impl Completion {
 
     /// Streams chunks. The task continues when the client disconnects, so the replies are stored.
     fn stream(self, mut choices: Choices, stored: Option<StoredChat>, slot: StreamGuard) -> Response {
-        let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+        let (sender, answer) = event_stream::from_task();
         tokio::spawn(async move {
             let send = |event| drop(sender.send(event));
             for index in 0..choices.replies.len() {
@@ -422,9 +243,6 @@ impl Completion {
             send(Event::default().data("[DONE]"));
             drop(slot);
         });
-        let events = stream::unfold(receiver, |mut receiver| async move {
-            receiver.recv().await.map(|event| (Ok::<_, Infallible>(event), receiver))
-        });
-        Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
+        answer.into_response()
     }
 }

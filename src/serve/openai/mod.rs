@@ -4,6 +4,7 @@
 //! its first node. Each item is a node that holds the item as it came, so unknown items are returned unchanged.
 
 mod chat;
+mod chat_request;
 mod conversations;
 mod event_sequence;
 mod item;
@@ -11,6 +12,7 @@ mod model;
 mod response_request;
 mod response_run;
 mod responses;
+mod stored_chat;
 
 use axum::{Json, extract::State};
 use serde::Serialize;

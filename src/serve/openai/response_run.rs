@@ -205,14 +205,14 @@ pub(super) fn start(state: &AppState, plan: ResponsePlan) -> Arc<ResponseRun> {
     state.responses.lock().insert(id, Arc::clone(&run));
     let (state, task, is_stored) = (state.clone(), Arc::clone(&run), plan.actor.is_some());
     tokio::spawn(async move {
-        state.metrics.streams.inc();
+        let open = state.metrics.open_stream();
         let record = plan.record.clone();
         let work = std::panic::AssertUnwindSafe(execute(&state, &task, plan, sequence));
         if work.catch_unwind().await.is_err() {
             // Readers wait for the last event.
             task.fail(record);
         }
-        state.metrics.streams.dec();
+        drop(open);
         if is_stored {
             tokio::time::sleep(KEEP_EVENTS).await;
         }
@@ -233,17 +233,8 @@ async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut se
     let ResponsePlan { mut record, model, request, actor, lock, .. } = plan;
     let mut generation = model.stream(request);
     let mut reply = Reply::default();
-    let mut cancelled = false;
     let end = loop {
-        let event = tokio::select! {
-            event = generation.next() => event,
-            () = run.cancel.cancelled(), if !cancelled => {
-                cancelled = true;
-                generation.cancel();
-                continue;
-            }
-        };
-        match event {
+        match generation.next_until(&run.cancel).await {
             Some(Ok(StreamEvent::Text(text))) => {
                 sequence.text(record.id, &text);
                 reply.deltas.push(text.len());
@@ -252,14 +243,14 @@ async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut se
             }
             Some(Ok(StreamEvent::Done(finish))) => break Ok(finish),
             Some(Err(error)) => break Err(error),
-            None => break Ok(Finish::new(FinishReason::Interrupted)),
+            None => break Err(ProviderError::Cancelled),
         }
     };
     let metadata = end
         .as_ref()
         .ok()
         .and_then(|finish| GenerationMetadata::of(model.reference(), finish, &state.settings.prices).json().ok());
-    finish(state, &mut record, &mut reply, end, cancelled);
+    finish(state, &mut record, &mut reply, end, generation.is_cancelled());
     if reply.text.is_empty() && reply.calls.is_empty() {
         // Every response has an item, and thus a node that names it.
         sequence.text(record.id, "");

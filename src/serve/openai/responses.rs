@@ -1,14 +1,11 @@
 //! `/v1/responses`: create, stream, read, resume a stream, cancel, delete, list the input.
 
-use std::{convert::Infallible, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     Json,
     extract::State,
-    response::{
-        IntoResponse, Response,
-        sse::{Event, KeepAlive, Sse},
-    },
+    response::{IntoResponse, Response, sse::Event},
 };
 use futures_util::stream;
 use serde::Deserialize;
@@ -29,8 +26,9 @@ use crate::{
     provider::{Prompt, Request, Sampling, ToolCall},
     serve::{
         access::{Caller, StreamGuard},
-        api::{KEEP_ALIVE, ServerSentEvent},
+        api::ServerSentEvent,
         error::{ApiError, Result},
+        event_stream,
         extract::{Body, Params, Route},
         state::AppState,
     },
@@ -166,7 +164,7 @@ fn stored(state: &AppState, caller: &Caller, id: NodeId) -> Result<(ResponseReco
     let node = state.node(caller, id).map_err(|_| missing())?;
     let metadata = node.metadata.as_ref().and_then(|metadata| metadata.value().ok()).unwrap_or_default();
     let record: ResponseRecord = serde_json::from_value(metadata[RESPONSE_FIELD].clone()).map_err(|_| missing())?;
-    if node.state.pruned_by.is_some() {
+    if node.state.hidden_by.is_some() {
         return Err(missing());
     }
     let snapshot = state.loom().snapshot()?;
@@ -201,7 +199,7 @@ async fn read(
     if let Some(run) = state.responses.get(&caller, id) {
         let reader = caller.clone();
         let is_pruned =
-            move |state: &AppState| Ok(state.node(&reader, id).is_ok_and(|node| node.state.pruned_by.is_some()));
+            move |state: &AppState| Ok(state.node(&reader, id).is_ok_and(|node| node.state.hidden_by.is_some()));
         if state.read(is_pruned).await? {
             return Err(ApiError::not_found("response", text));
         }
@@ -216,9 +214,8 @@ async fn read(
         return Ok(Json(record.response(&record.status, &output)).into_response());
     }
     let (text, calls) = text_and_calls(&record, &nodes);
-    let events: Vec<_> =
-        response_run::replay(&record, &text, &calls).into_iter().skip(from).map(|event| Ok(sse(&event))).collect();
-    Ok(Sse::new(stream::iter(events.into_iter().map(|event: Result<Event, Infallible>| event))).into_response())
+    let events = response_run::replay(&record, &text, &calls).into_iter().skip(from);
+    Ok(event_stream::answer(stream::iter(events.map(|event| sse(&event)))).into_response())
 }
 
 fn text_and_calls(record: &ResponseRecord, nodes: &[Node]) -> (String, Vec<(NodeId, ToolCall)>) {
@@ -240,7 +237,7 @@ fn event_stream(run: Arc<ResponseRun>, from: usize, slot: StreamGuard) -> impl I
         |(run, mut progress, mut from, mut ready, slot)| async move {
             loop {
                 if let Some(event) = ready.next() {
-                    return Some((Ok::<_, Infallible>(sse(&event)), (run, progress, from, ready, slot)));
+                    return Some((sse(&event), (run, progress, from, ready, slot)));
                 }
                 let events = run.events(from);
                 if events.is_empty() {
@@ -258,7 +255,7 @@ fn event_stream(run: Arc<ResponseRun>, from: usize, slot: StreamGuard) -> impl I
             }
         },
     );
-    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+    event_stream::answer(events)
 }
 
 fn sse(event: &Value) -> Event {

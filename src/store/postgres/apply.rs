@@ -12,6 +12,7 @@ use super::{
     row_numbers::offset,
     uuid::{NO_TREE, Uuid},
 };
+pub(super) use crate::store::mutation_rules::unsupported;
 use crate::{
     id::{AgentId, IdSource, NodeId},
     session_state::CompiledRules,
@@ -20,6 +21,9 @@ use crate::{
 
 /// The number before the first of a transaction, in SQL: see [`row_numbers`](super::row_numbers).
 pub(super) const BASE: &str = concat!("(pg_current_xact_id()::text::bigint + ", offset!(), ") << 20");
+
+/// Milliseconds of an hour, in SQL: lists are indexed by the hour of the last change.
+pub(super) const HOUR: &str = "3600000";
 
 /// State of a write transaction: rows that it has read, and rows that it has not written yet.
 #[derive(Default)]
@@ -143,11 +147,6 @@ impl PgAppliedMutation {
 /// `None`: the mutation changed nothing, or is not journaled.
 pub(super) type Applied = (ChangeKind, Option<PgAppliedMutation>);
 
-/// The error of a mutation that is dispatched to a function without a case for it.
-pub(super) fn unsupported() -> StoreError {
-    StoreError::Refused("this mutation cannot be applied here".to_owned())
-}
-
 /// The number as PostgreSQL stores it.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
@@ -253,6 +252,7 @@ impl PgChangeApplier<'_> {
     }
 
     fn apply_one(&mut self, mutation: &Mutation) -> Result<Applied> {
+        mutation.check()?;
         match mutation.family() {
             MutationFamily::Node => self.apply_node(mutation),
             MutationFamily::Tree => self.apply_tree(mutation),

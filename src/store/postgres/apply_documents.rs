@@ -1,9 +1,10 @@
 //! Application of mutations of trees, documents and links.
 
 use super::{
-    apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
+    apply::{Applied, HOUR, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{get, int},
     uuid::{NO_TREE, Uuid},
+    visibility::ensure_state,
 };
 use crate::{
     id::{DocumentId, LinkId},
@@ -45,7 +46,9 @@ impl PgChangeApplier<'_> {
              VALUES ($1, $2, $3, $4, $5, $6, $7)",
             &[&key, &seq, &tree.title, &tree.description, &tree.mode.code(), &tree.system_context, &at],
         )?;
-        self.conn.execute("INSERT INTO tree_state (tree, updated_at) VALUES ($1, $2)", &[&key, &at])?;
+        let sql =
+            format!("INSERT INTO tree_state (tree, updated_at, updated_hour) VALUES ($1, $2, $2::bigint / {HOUR})");
+        self.conn.execute(&sql, &[&key, &at])?;
         self.state.locked.insert(key);
         Ok(key)
     }
@@ -210,8 +213,8 @@ impl PgChangeApplier<'_> {
     fn count_link(&self, source: (Uuid, i64), target: Option<(Uuid, i64)>, by: i64) -> Result<()> {
         for (tree, node) in [Some(source), target.filter(|t| *t != source)].into_iter().flatten() {
             debug_assert!(tree != NO_TREE);
-            let sql = "INSERT INTO node_state (tree, node, links) VALUES ($1, $2, $3)
-                       ON CONFLICT (tree, node) DO UPDATE SET links = node_state.links + $3";
+            ensure_state(self.conn, tree, node)?;
+            let sql = "UPDATE node_state SET links = links + $3 WHERE tree = $1 AND node = $2";
             self.conn.execute(sql, &[&tree, &node, &by])?;
         }
         Ok(())

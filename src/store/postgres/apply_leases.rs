@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     id::{AgentId, NodeId},
-    store::{Result, StoreError, lease_rules},
+    store::{Result, StoreError, lease_permission},
     types::{Lease, Timestamp},
 };
 
@@ -18,7 +18,7 @@ impl PgChangeApplier<'_> {
     /// Takes or renews a lease, unless another agent holds it.
     pub(super) fn lease(&mut self, node: NodeId, agent: AgentId, until: Timestamp) -> Result<()> {
         let node = self.node(node)?;
-        let (place, at) = (self.common(node)?, self.change.at.as_millis());
+        let (place, at) = (self.original_of(node)?, self.change.at.as_millis());
         let key = Uuid::from(agent);
         self.exists("agents", "agent", key, agent)?;
         if let Some(refusal) = self.refusal(place.tree, &[place.seq], |holder, _| holder != key)? {
@@ -37,7 +37,7 @@ impl PgChangeApplier<'_> {
     /// Releases a lease of this session.
     pub(super) fn release(&mut self, node: NodeId, agent: AgentId) -> Result<()> {
         let node = self.node(node)?;
-        let (place, agent) = (self.common(node)?, Uuid::from(agent));
+        let (place, agent) = (self.original_of(node)?, Uuid::from(agent));
         let sql = "DELETE FROM leases WHERE tree = $1 AND node = $2 AND agent = $3
                    AND session IS NOT DISTINCT FROM $4";
         self.conn.execute(sql, &[&place.tree, &place.seq, &agent, &self.session]).map(drop)
@@ -95,6 +95,6 @@ impl PgChangeApplier<'_> {
     fn held(&self, agent: Uuid, session: Option<Uuid>) -> bool {
         let sql = "SELECT agent FROM sessions WHERE id = $1";
         let agent_of = |session: Uuid| self.conn.query_one(sql, &[&session]).and_then(|row| get(&row, 0));
-        lease_rules::permits((agent, session), (self.agent, self.session), agent_of)
+        lease_permission::permits((agent, session), (self.agent, self.session), agent_of)
     }
 }

@@ -1,11 +1,13 @@
 //! Application of mutations of nodes: appends with place, hash, local id, turn and counts; exclusions, bookmarks, events of
 //! delegations. Sequences of appends are kept in memory until something reads them.
 
+use std::{collections::hash_map::Entry, sync::LazyLock};
+
 use tokio_postgres::Row;
 
 use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
-    decode::{coded, get, id, int, opt_int},
+    decode::{CONTINUATIONS, FROM, coded, get, id, int, opt_int},
     pending_rows::{PgAdded, PgNewRow, PgNodeAnchor, PgNodeState},
     uuid::Uuid,
     visibility,
@@ -23,6 +25,14 @@ use crate::{
 /// Columns of [`place`], from `nodes n`.
 pub(super) const PLACE: &str =
     "SELECT n.id, n.tree, n.seq, n.parent, n.depth, n.kind, n.hash, n.version_of, n.edited_from";
+
+/// Columns of [`place_state`], from `nodes n LEFT JOIN node_state s`.
+pub(super) static PLACE_STATE: LazyLock<String> =
+    LazyLock::new(|| format!("{CONTINUATIONS}, s.hidden_by, s.node IS NOT NULL"));
+
+pub(super) fn place_state(row: &Row, at: usize) -> Result<PgNodeState> {
+    Ok(PgNodeState { continuations: int(row, at)?, hidden_by: opt_int(row, at + 1)?, is_stored: get(row, at + 2)? })
+}
 
 pub(super) fn place(row: &Row) -> Result<PgNodeAnchor> {
     let hash = ContentHash::from_bytes(get(row, 6)?);
@@ -77,7 +87,7 @@ impl PgChangeApplier<'_> {
     }
 
     /// The original of a place, which is the parent of all versions' continuations.
-    pub(super) fn common(&self, mut node: PgNodeAnchor) -> Result<PgNodeAnchor> {
+    pub(super) fn original_of(&self, mut node: PgNodeAnchor) -> Result<PgNodeAnchor> {
         while let Some(first) = node.version_of {
             node = self.place_at(node.tree, first)?;
         }
@@ -92,18 +102,31 @@ impl PgChangeApplier<'_> {
     }
 
     /// The continuations and the tag of a node.
-    fn node_state(&mut self, node: &PgNodeAnchor) -> Result<PgNodeState> {
-        let key = (node.tree, node.seq);
-        if let Some(known) = self.state.states.get(&key) {
-            return Ok(*known);
+    fn node_state(&mut self, tree: Uuid, seq: i64) -> Result<&mut PgNodeState> {
+        Ok(match self.state.states.entry((tree, seq)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let sql = format!("SELECT {} {FROM} WHERE n.tree = $1 AND n.seq = $2", *PLACE_STATE);
+                let read = self.conn.query_opt(&sql, &[&tree, &seq])?.map(|row| place_state(&row, 0)).transpose()?;
+                // A root that is not written yet is not found.
+                unknown.insert(read.unwrap_or_default())
+            }
+        })
+    }
+
+    /// Counts a new child of a node; returns the node's state before. The first continuation makes no row.
+    fn count_child(&mut self, tree: Uuid, node: i64, kind: EdgeKind) -> Result<PgNodeState> {
+        let state = self.node_state(tree, node)?;
+        let before = *state;
+        state.continuations += i64::from(kind == EdgeKind::Continuation);
+        let is_counted =
+            matches!(kind, EdgeKind::Annotation | EdgeKind::Version) || state.is_stored || state.continuations > 1;
+        if is_counted {
+            state.is_stored = true;
+            let continuations = state.continuations;
+            self.state.writes.count_child((tree, node), continuations, kind);
         }
-        let sql = "SELECT continuations, hidden_by FROM node_state WHERE tree = $1 AND node = $2";
-        let read = match self.conn.query_opt(sql, &[&node.tree, &node.seq])? {
-            Some(row) => PgNodeState { continuations: int(&row, 0)?, hidden_by: opt_int(&row, 1)? },
-            None => PgNodeState::default(),
-        };
-        self.state.states.insert(key, read);
-        Ok(read)
+        Ok(before)
     }
 
     /// Appends a node: assigns place, hash, local id and turn, and updates all counts.
@@ -231,7 +254,7 @@ impl PgChangeApplier<'_> {
         };
         match (parent, node.kind) {
             // Continuations of any version have the original as their parent.
-            (Some(p), EdgeKind::Continuation) => Ok((tree, Some(self.common(p)?))),
+            (Some(p), EdgeKind::Continuation) => Ok((tree, Some(self.original_of(p)?))),
             (None, kind) if kind != EdgeKind::Continuation => {
                 Err(StoreError::Refused("a root is a continuation".to_owned()))
             }
@@ -247,36 +270,32 @@ impl PgChangeApplier<'_> {
             added.leaves = 1;
             return Ok(added);
         };
-        let state = self.node_state(parent)?;
-        let mut hidden = state.hidden_by;
-        let mut children = 0;
-        match node.kind {
-            EdgeKind::Continuation => {
-                children = state.continuations + 1;
-                let state = PgNodeState { continuations: children, ..state };
-                self.state.states.insert((parent.tree, parent.seq), state);
-                self.state.writes.count_child(parent.tree, parent.seq, node.kind);
-            }
+        let (state, hidden) = match node.kind {
             EdgeKind::Version => {
                 if let Some(original) = node.version_of {
-                    self.state.writes.count_child(node.tree, original, node.kind);
+                    self.count_child(node.tree, original, node.kind)?;
                 }
-                hidden = visibility::tag_of(self, node.tree, Some(parent.seq), node.version_of.or(node.edited_from))?;
+                let place = node.version_of.or(node.edited_from);
+                let hidden = visibility::inherited_hidden_by(self, node.tree, Some(parent.seq), place)?;
+                (PgNodeState::default(), hidden)
             }
-            kind => self.state.writes.count_child(parent.tree, parent.seq, kind),
-        }
+            kind => {
+                let state = self.count_child(parent.tree, parent.seq, kind)?;
+                (state, state.hidden_by)
+            }
+        };
         if let Some(by) = hidden {
             let sql = "INSERT INTO node_state (tree, node, hidden_by) VALUES ($1, $2, $3)";
             self.conn.execute(sql, &[&node.tree, &node.seq, &by])?;
-            let state = PgNodeState { continuations: 0, hidden_by: Some(by) };
+            let state = PgNodeState { hidden_by: Some(by), is_stored: true, ..PgNodeState::default() };
             self.state.states.insert((node.tree, node.seq), state);
             return Ok(PgAdded::default());
         }
         self.state.states.insert((node.tree, node.seq), PgNodeState::default());
         if node.kind == EdgeKind::Continuation {
-            let parent_was_leaf = children == 1 && parent.kind == EdgeKind::Continuation;
+            let parent_was_leaf = state.continuations == 0 && parent.kind == EdgeKind::Continuation;
             added.leaves = i64::from(!parent_was_leaf);
-            added.branch_points = i64::from(children == 2);
+            added.branch_points = i64::from(state.continuations == 1);
         }
         Ok(added)
     }
@@ -289,12 +308,11 @@ impl PgChangeApplier<'_> {
             Mutation::Restore { node } => (ChangeKind::Restore, Some(visibility::restore(self, *node)?)),
             Mutation::SetExcluded { node, excluded } => {
                 let row = self.node(*node)?;
-                let changed = self.conn.execute(
-                    "INSERT INTO node_state (tree, node, excluded) SELECT $1, $2, $3 WHERE $3 OR EXISTS (
-                         SELECT 1 FROM node_state WHERE tree = $1 AND node = $2)
-                     ON CONFLICT (tree, node) DO UPDATE SET excluded = $3 WHERE node_state.excluded <> $3",
-                    &[&row.tree, &row.seq, excluded],
-                )?;
+                if *excluded {
+                    visibility::ensure_state(self.conn, row.tree, row.seq)?;
+                }
+                let sql = "UPDATE node_state SET excluded = $3 WHERE tree = $1 AND node = $2 AND excluded <> $3";
+                let changed = self.conn.execute(sql, &[&row.tree, &row.seq, excluded])?;
                 let undo = Mutation::SetExcluded { node: *node, excluded: !excluded };
                 let applied = PgAppliedMutation::new(row.tree, Some(row.seq), Some(undo));
                 (ChangeKind::SetExcluded, (changed > 0).then_some(applied))
@@ -316,11 +334,9 @@ impl PgChangeApplier<'_> {
                         self.conn.execute(sql, &[key.0, key.1])?
                     }
                 };
-                self.conn.execute(
-                    "INSERT INTO node_state (tree, node, bookmarked) VALUES ($1, $2, $3)
-                     ON CONFLICT (tree, node) DO UPDATE SET bookmarked = $3",
-                    &[key.0, key.1, &label.is_some()],
-                )?;
+                visibility::ensure_state(self.conn, row.tree, row.seq)?;
+                let sql = "UPDATE node_state SET bookmarked = $3 WHERE tree = $1 AND node = $2";
+                self.conn.execute(sql, &[key.0, key.1, &label.is_some()])?;
                 let changed = before != *label;
                 let undo = Mutation::SetBookmark { node: *node, label: before };
                 let applied = PgAppliedMutation::new(row.tree, Some(row.seq), Some(undo));

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     id::TodoId,
-    store::{ChangeKind, Mutation, Result, StoreError},
+    store::{ChangeKind, Mutation, Result, StoreError, mutation_rules::already_closed},
     types::{NewTodo, TodoPatch},
 };
 
@@ -22,10 +22,6 @@ impl PgChangeApplier<'_> {
                 (ChangeKind::AddTodo, key)
             }
             Mutation::FinishTodo { todo, status, outcome } => {
-                if status.is_open() || outcome.trim().is_empty() {
-                    let reason = "an item must be completed or cancelled with an outcome";
-                    return Err(StoreError::Refused(reason.to_owned()));
-                }
                 let (session, turn) = self.todo(*todo)?;
                 let sql = "UPDATE todos SET status = $3, outcome = $4, completed_at = $5,
                                started_at = coalesce(started_at, $5) WHERE session = $1 AND id = $2 AND status < 2";
@@ -35,9 +31,6 @@ impl PgChangeApplier<'_> {
                 (ChangeKind::FinishTodo, Some(session).filter(|_| done > 0).ok_or_else(already_closed)?)
             }
             Mutation::UpdateTodo { todo, patch } => {
-                if patch.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
-                    return Err(StoreError::Refused("a todo needs a title".to_owned()));
-                }
                 (ChangeKind::UpdateTodo, self.update_todo(*todo, patch)?.ok_or_else(already_closed)?)
             }
             Mutation::CarryOverTodo { todo, turn } => {
@@ -146,8 +139,4 @@ impl PgChangeApplier<'_> {
         let row = row.ok_or_else(|| StoreError::not_found("todo", todo))?;
         Ok((get(&row, 0)?, int(&row, 1)?))
     }
-}
-
-fn already_closed() -> StoreError {
-    StoreError::Conflict("this item is already closed".to_owned())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, hash_map::Entry};
 
 use super::{
-    apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
+    apply::{Applied, HOUR, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{coded, from_json, get, item, number, opt_int},
     group_reads::{SESSION, session_row},
     pending_rows::{PgNodeAnchor, PgSessionRow},
@@ -75,10 +75,13 @@ impl PgChangeApplier<'_> {
             self.exists("sessions", "session", Uuid::from(by), by)?;
         }
         let seq = self.next()?;
+        let sql = format!(
+            "INSERT INTO sessions (id, seq, workspace, agent, tree, position, started_at, last_active_at, active_hour,
+                 expires_at, metadata, model, project, external_ref, delegated_by)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $7::bigint / {HOUR}, $8, $9, $10, $11, $12, $13)"
+        );
         self.conn.execute(
-            "INSERT INTO sessions (id, seq, workspace, agent, tree, position, started_at, last_active_at, expires_at, metadata,
-                 model, project, external_ref, delegated_by)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $11, $12, $13)",
+            &sql,
             &[
                 &key,
                 &seq,
@@ -146,11 +149,15 @@ impl PgChangeApplier<'_> {
             self.node_of(*version, tree)?;
         }
         let metadata = self.patched_metadata(key, patch)?;
-        self.conn.execute(
-            "UPDATE sessions SET last_active_at = greatest(last_active_at, $2), position = coalesce($3, position),
+        let sql = format!(
+            "UPDATE sessions SET last_active_at = greatest(last_active_at, $2),
+                 active_hour = greatest(last_active_at, $2) / {HOUR}, position = coalesce($3, position),
                  versions = coalesce($4, versions), active = coalesce($5, active),
                  expires_at = CASE WHEN $6 THEN $7 ELSE expires_at END,
-                 metadata = coalesce($8, metadata), model = coalesce($9, model) WHERE id = $1",
+                 metadata = coalesce($8, metadata), model = coalesce($9, model) WHERE id = $1"
+        );
+        self.conn.execute(
+            &sql,
             &[
                 &key,
                 &patch.active_at.unwrap_or(self.change.at).as_millis(),
@@ -275,9 +282,6 @@ impl PgChangeApplier<'_> {
 
     /// Adds a record and returns its inverse.
     fn record(&mut self, session: Uuid, kind: RecordKind, content: &str, turn: Option<u64>) -> Result<Mutation> {
-        if content.trim().is_empty() {
-            return Err(StoreError::Refused("a record must not be empty".to_owned()));
-        }
         let record = self.next()?;
         let row = self.conn.query_one(
             "INSERT INTO records (session, seq, turn, kind, content)
@@ -301,14 +305,13 @@ impl PgChangeApplier<'_> {
     /// Updates the session's time of last activity, also for read-only commands. Skipped for turns and session updates,
     /// which set it themselves.
     pub(super) fn touch_session(&self) -> Result<()> {
-        let sets = |m: &Mutation| {
-            matches!(m, Mutation::Append(_) | Mutation::CreateSession(_) | Mutation::UpdateSession { .. })
-        };
         if let Some(session) = self.session
-            && !self.change.mutations.iter().any(sets)
+            && !self.change.sets_activity()
         {
-            let sql = "UPDATE sessions SET last_active_at = $2 WHERE id = $1 AND last_active_at < $2";
-            self.conn.execute(sql, &[&session, &self.change.at.as_millis()])?;
+            let sql = format!(
+                "UPDATE sessions SET last_active_at = $2, active_hour = $2::bigint / {HOUR} WHERE id = $1 AND last_active_at < $2"
+            );
+            self.conn.execute(&sql, &[&session, &self.change.at.as_millis()])?;
         }
         Ok(())
     }

@@ -33,7 +33,7 @@ impl PgChangeApplier<'_> {
                 ChangeKind::ShowCursor
             }
             Mutation::SaveSummary { of, made_of, after, model, content } => {
-                self.summarize(*of, *after, content)?;
+                self.check_summary(*of, *after)?;
                 let (kind, subject) = summary_key(*of);
                 let sql = "INSERT INTO summaries (kind, subject, made_of, model, made_at, content)
                            VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (kind, subject)
@@ -79,7 +79,7 @@ impl PgChangeApplier<'_> {
 
     /// Checks a summary: text must not have been purged after the model read it. Locks the subject's tree first, so that a
     /// purge that runs meanwhile has ended.
-    fn summarize(&mut self, of: SummarySubject, after: u64, content: &str) -> Result<()> {
+    fn check_summary(&mut self, of: SummarySubject, after: u64) -> Result<()> {
         match of {
             SummarySubject::Node(id) => drop(self.node(id)?),
             SummarySubject::Document(id) => self.exists("documents", "document", Uuid::from(id), id)?,
@@ -88,9 +88,6 @@ impl PgChangeApplier<'_> {
         let sql = "SELECT 1 FROM journal WHERE seq > $1 AND change = $2 LIMIT 1";
         if self.conn.query_opt(sql, &[&signed(after), &ChangeKind::Purge.code()])?.is_some() {
             return Err(StoreError::Conflict("content was purged while the summary was made".to_owned()));
-        }
-        if content.trim().is_empty() {
-            return Err(StoreError::Refused("a summary must not be empty".to_owned()));
         }
         Ok(())
     }

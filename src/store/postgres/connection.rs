@@ -1,9 +1,9 @@
 //! Connections to a server, used synchronously.
 //!
-//! A thread of this process, `loomtree-postgres`, drives the sockets of all connections but the writer's. A query is sent
-//! through a channel, and the caller parks until its answer arrives. So no caller enters a runtime, and every method may be
-//! called from any thread, also from a task of a runtime. The writer's thread drives its own socket: that saves two switches
-//! of threads a round trip.
+//! The caller sends a query and reads its answer itself. A thread of this process, `loomtree-postgres`, waits for the sockets
+//! of all connections but the writer's, and unparks the caller when there is something to read. So no caller enters a
+//! runtime, and every method may be called from any thread, also from a task of a runtime. The writer's thread waits for its
+//! own socket.
 
 use std::{
     borrow::Cow,
@@ -11,6 +11,7 @@ use std::{
     future::Future,
     pin::{Pin, pin},
     sync::{Mutex, OnceLock, PoisonError},
+    task::{Context, Waker},
     thread,
     time::Duration,
 };
@@ -22,7 +23,6 @@ use futures_util::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     runtime,
-    sync::oneshot,
 };
 use tokio_postgres::{Client, Connection, Row, Statement, types::ToSql};
 
@@ -83,7 +83,7 @@ impl PgStatement<'_> {
 }
 
 /// A statement's text with parameters that follow those of others.
-fn renumbered(sql: &str, before: usize) -> String {
+pub(super) fn renumbered(sql: &str, before: usize) -> String {
     let mut text = String::with_capacity(sql.len() + 64);
     let mut parts = sql.split('$');
     text.push_str(parts.next().unwrap_or_default());
@@ -103,7 +103,7 @@ macro_rules! statement {
 }
 pub(super) use statement;
 
-/// The runtime of the thread that drives connections.
+/// The runtime of the thread that waits for sockets.
 fn driver() -> Result<&'static runtime::Handle> {
     static DRIVER: OnceLock<std::result::Result<runtime::Handle, String>> = OnceLock::new();
     let start = || {
@@ -120,44 +120,70 @@ fn driver() -> Result<&'static runtime::Handle> {
 pub(in crate::store) struct PostgresConnection {
     client: Client,
     statements: Mutex<HashMap<String, Statement>>,
-    /// Drives the socket; `None`: `loomtree-postgres` does. Dropped after the client.
-    own: Option<OwnDriver>,
+    /// Dropped after the client.
+    driver: ConnectionDriver,
 }
 
-/// A runtime for one thread, and the future that moves data between the socket and the client. An idle connection is not
-/// polled, so a lost server is noticed by the next transaction, which is repeated.
-struct OwnDriver {
-    runtime: runtime::Runtime,
+/// The future that moves data between a socket and its client. The caller that waits for an answer polls it, so that no
+/// other thread hands over each block of rows. An idle connection is not polled.
+struct ConnectionDriver {
     connection: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+    /// The runtime of a connection that one thread uses; `None`: the thread `loomtree-postgres` waits for the socket.
+    own: Option<runtime::Runtime>,
 }
 
-impl OwnDriver {
+impl ConnectionDriver {
+    fn new<S, T>(connection: Connection<S, T>, own: Option<runtime::Runtime>) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let connection: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(drive(connection));
+        Self { connection: Some(connection).into(), own }
+    }
+
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let mut future = pin!(future);
-        self.runtime.block_on(std::future::poll_fn(|context| {
+        let both = std::future::poll_fn(|context| {
             let output = future.as_mut().poll(context);
-            if output.is_pending()
-                && let Some(driver) = connection.as_mut()
-                && driver.as_mut().poll(context).is_ready()
-            {
-                *connection = None;
-                // The client has the connection's error now.
+            if output.is_pending() && poll_connection(&mut connection, context) {
+                // The client has the answer, or the connection's error.
                 return future.as_mut().poll(context);
             }
             output
-        }))
+        });
+        match &self.own {
+            Some(runtime) => runtime.block_on(both),
+            None => block_on(both),
+        }
     }
+}
+/// Moves what can be moved now; true if the connection ended.
+fn poll_connection(
+    connection: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    context: &mut Context<'_>,
+) -> bool {
+    let has_ended = connection.as_mut().is_some_and(|driver| driver.as_mut().poll(context).is_ready());
+    if has_ended {
+        *connection = None;
+    }
+    has_ended
 }
 
 /// Longest time that the end of a connection waits for the server.
 const LONGEST_GOODBYE: Duration = Duration::from_secs(1);
 
-impl Drop for OwnDriver {
+impl Drop for ConnectionDriver {
     fn drop(&mut self) {
         // The client is gone, so the connection ends after it sent its goodbye.
-        if let Some(connection) = self.connection.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            drop(self.runtime.block_on(async { tokio::time::timeout(LONGEST_GOODBYE, connection).await }));
+        let Some(connection) = self.connection.get_mut().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        match (&self.own, driver()) {
+            (Some(runtime), _) => {
+                drop(runtime.block_on(async { tokio::time::timeout(LONGEST_GOODBYE, connection).await }));
+            }
+            (None, Ok(driver)) => drop(driver.spawn(connection)),
+            (None, Err(_)) => {}
         }
     }
 }
@@ -182,43 +208,29 @@ impl PostgresConnection {
     /// Connects to a server.
     pub(super) fn connect(server: &PgServer) -> Result<Self> {
         let PgServer { config, tls } = server.clone();
-        let (reply, connected) = oneshot::channel();
-        driver()?.spawn(async move {
-            match config.connect(tls).await {
-                Ok((client, connection)) => {
-                    drop(reply.send(Ok(client)));
-                    drive(connection).await;
-                }
-                Err(error) => drop(reply.send(Err(error))),
-            }
-        });
-        let client = block_on(connected).map_err(|_| StoreError::Closed)??;
-        Ok(Self { client, statements: Mutex::default(), own: None })
+        let connected = driver()?.spawn(async move { config.connect(tls).await });
+        let (client, connection) = block_on(connected).map_err(|_| StoreError::Closed)??;
+        Ok(Self { client, statements: Mutex::default(), driver: ConnectionDriver::new(connection, None) })
     }
 
     /// Connects to a server from a thread that is in no runtime, the only one that will use the connection.
     pub(super) fn connect_alone(server: &PgServer) -> Result<Self> {
         let PgServer { config, tls } = server.clone();
-        let runtime = runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| StoreError::Io { detail: error.to_string() })?;
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let (client, connection) = runtime.block_on(config.connect(tls))?;
-        let connection: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(drive(connection));
-        Ok(Self {
-            client,
-            statements: Mutex::default(),
-            own: Some(OwnDriver { runtime, connection: Some(connection).into() }),
-        })
+        Ok(Self { client, statements: Mutex::default(), driver: ConnectionDriver::new(connection, Some(runtime)) })
     }
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
-        match &self.own {
-            Some(driver) => driver.block_on(future),
-            None => block_on(future),
-        }
+        self.driver.block_on(future)
     }
 
     /// True if the connection was lost.
     pub(super) fn is_closed(&self) -> bool {
+        // While it was idle, nothing read the server's goodbye.
+        if let Ok(mut connection) = self.driver.connection.try_lock() {
+            poll_connection(&mut connection, &mut Context::from_waker(Waker::noop()));
+        }
         self.client.is_closed()
     }
 
@@ -278,25 +290,37 @@ impl PostgresConnection {
         })
     }
 
-    /// Sends two queries one after the other without waiting between them. Returns the rows of the first, and what `read` makes
-    /// of each row of the second; it reads one while the server sends the next.
+    /// Runs a query and returns what `read` makes of each row, which it reads while the server sends the next.
+    pub(super) fn query_each<T>(
+        &self,
+        statement: &PgStatement<'_>,
+        read: impl FnMut(Row) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.block_on(self.each(statement, read))
+    }
+
+    async fn each<T>(&self, statement: &PgStatement<'_>, mut read: impl FnMut(Row) -> Result<T>) -> Result<Vec<T>> {
+        let prepared = self.prepared(&statement.sql).await?;
+        let mut rows = pin!(self.client.query_raw(&prepared, statement.references()).await?);
+        let mut all = Vec::new();
+        while let Some(row) = rows.try_next().await? {
+            all.push(read(row)?);
+        }
+        Ok(all)
+    }
+
+    /// Sends two queries one after the other without waiting between them. Returns the rows of the first, and those of the
+    /// second as [`Self::query_each`] does.
     pub(super) fn query_two<T>(
         &self,
         [first, second]: &[PgStatement<'_>; 2],
-        read: impl Fn(&Row) -> Result<T>,
+        read: impl FnMut(Row) -> Result<T>,
     ) -> Result<(Vec<Row>, Vec<T>)> {
-        let params = [first.references(), second.references()];
         self.block_on(async {
-            let (one, other) = (self.prepared(&first.sql).await?, self.prepared(&second.sql).await?);
-            let each = async {
-                let mut rows = pin!(self.client.query_raw(&other, params[1].iter().copied()).await?);
-                let mut all = Vec::new();
-                while let Some(row) = rows.try_next().await? {
-                    all.push(read(&row)?);
-                }
-                Ok::<_, StoreError>(all)
-            };
-            let (rows, each) = join(self.client.query(&one, &params[0]), each).await;
+            let prepared = self.prepared(&first.sql).await?;
+            self.prepared(&second.sql).await?;
+            let params = first.references();
+            let (rows, each) = join(self.client.query(&prepared, &params), self.each(second, read)).await;
             Ok((rows?, each?))
         })
     }

@@ -22,8 +22,8 @@ pub(super) fn copy_branch(
     id: NodeId,
 ) -> Result<PgAppliedMutation> {
     let (source, target) = (apply.node(from)?, apply.node(to)?);
-    let mark = visibility::hidden_by(apply, source.tree, source.seq)?;
-    let place = apply.common(source)?;
+    let hidden_by = visibility::hidden_by(apply, source.tree, source.seq)?;
+    let place = apply.original_of(source)?;
     let other_versions = (place.seq != source.seq).then_some(place.seq);
     // The continuations of a version are those of its original, whose other versions are not copied.
     let sql = format!(
@@ -42,7 +42,7 @@ pub(super) fn copy_branch(
     let mut copies: HashMap<NodeId, NodeId> = HashMap::new();
     let mut by_seq: HashMap<i64, NodeId> = HashMap::new();
     let mut root = None;
-    let params: Params<'_> = &[&source.tree, &source.seq, &mark, &other_versions];
+    let params: Params<'_> = &[&source.tree, &source.seq, &hidden_by, &other_versions];
     row_cursor::each_page(apply.conn, "branch", (&sql, params), |rows| {
         let read = rows.iter().map(PgNodeRow::read).collect::<Result<Vec<_>>>()?;
         let above: Vec<_> = read.iter().map(|row| (row.seq, row.parent)).collect();

@@ -8,7 +8,11 @@ use tokio_postgres::{
     types::{FromSql, Type},
 };
 
-use super::{connection::PostgresConnection, uuid::Uuid};
+use super::{
+    connection::PostgresConnection,
+    node_columns::{PgStateRow, RareColumns},
+    uuid::Uuid,
+};
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
     store::{ChangeKind, Mutation, Result, StoreError, envelope_compression::unpack},
@@ -17,33 +21,50 @@ use crate::{
     },
 };
 
+/// Columns of a node, from `nodes n`. Each costs both sides time, so small numbers come as one, and what few nodes have as one
+/// more that is null for the others.
 macro_rules! node_columns {
     () => {
-        "n.seq, n.id, n.tree, n.local_id, n.parent, n.depth, n.kind, n.author, n.author_type, n.created_at, n.hash, \
-         n.session, n.turn, n.edited_from, n.version_of, n.tokens, n.interrupted, n.purged_at, n.tool_call_id, \
-         n.tool_name, n.tool_calls, n.metadata, n.content, n.raw, n.role"
+        "n.seq, n.id, n.local_id, n.parent, n.depth, \
+         n.kind | (n.author_type << 4) | (coalesce(n.role + 1, 0) << 8) | CASE WHEN n.interrupted THEN 4096 ELSE 0 END, \
+         n.author, n.created_at, n.hash, n.session, n.turn, n.tokens, n.content, \
+         CASE WHEN num_nonnulls(n.edited_from, n.version_of, n.purged_at, n.tool_call_id, n.tool_name, n.tool_calls, \
+             n.metadata, n.raw) > 0 THEN ROW(n.edited_from, n.version_of, n.purged_at, n.tool_call_id, n.tool_name, \
+             n.tool_calls, n.metadata, n.raw) END"
     };
 }
 
+/// Columns of a node without its tree and state, from `nodes n`, and their number.
+pub(super) const NODE_ALONE: &str = node_columns!();
+const NODE_COLUMNS: usize = 14;
+
+/// Number of continuations (0 or 1) of a node `n` without a row in `node_state`. As in a file, a row is made when it says
+/// more: an only child with its parent's visibility needs none. Code that makes a row must set its counts.
+macro_rules! only_child {
+    () => {
+        "(SELECT count(*) FROM nodes c WHERE c.tree = n.tree AND c.parent = n.seq AND c.kind = 0)"
+    };
+}
+pub(super) const ONLY_CHILD: &str = only_child!();
+
+/// Continuations of a node, selected from [`FROM`].
+macro_rules! continuations {
+    () => {
+        concat!("coalesce(s.continuations, ", only_child!(), ")")
+    };
+}
+pub(super) const CONTINUATIONS: &str = continuations!();
+
+/// Columns of a node's state, selected from [`FROM`].
 macro_rules! state_columns {
     () => {
-        "s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded"
+        concat!(continuations!(), ", s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded")
     };
 }
-
-/// Columns of a node without its state, from `nodes n`, and their number.
-pub(super) const NODE_ALONE: &str = node_columns!();
-const NODE_COLUMNS: usize = 25;
-
-/// Columns of a node's state, from `node_state s`.
 pub(super) const STATE: &str = state_columns!();
 
-/// Columns of many states as arrays in one row, in the order that [`set_states`] reads them.
-pub(super) const STATE_ARRAYS: &str = "array_agg(s.node), array_agg(s.continuations), array_agg(s.annotations), array_agg(s.links), \
-    array_agg(s.versions), array_agg(s.bookmarked), array_agg(s.hidden_by), array_agg(s.excluded)";
-
-/// Columns of a node and its state, selected from [`FROM`].
-pub(super) const NODE: &str = concat!(node_columns!(), ", ", state_columns!());
+/// Columns of a node, its tree and its state, selected from [`FROM`].
+pub(super) const NODE: &str = concat!(node_columns!(), ", n.tree, ", state_columns!());
 
 /// Source of the columns in [`NODE`].
 pub(super) const FROM: &str = "FROM nodes n LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq";
@@ -118,11 +139,6 @@ pub(super) fn coded<T>(row: &Row, at: usize, decode: impl Fn(i64) -> Option<T>) 
     decode(code).ok_or_else(|| StoreError::Undecodable(format!("column {at} has the unknown code {code}")))
 }
 
-/// Reads an optional text that must be JSON.
-pub(super) fn json(row: &Row, at: usize) -> Result<Option<Json>> {
-    get::<Option<String>>(row, at)?.map(|text| Json::parse(text).map_err(undecodable)).transpose()
-}
-
 /// Deserializes a value from JSON text.
 pub(super) fn from_json<T: serde::de::DeserializeOwned>(row: &Row, at: usize) -> Result<T> {
     serde_json::from_str(get(row, at)?).map_err(undecodable)
@@ -161,7 +177,7 @@ pub(super) struct PgNodeRow {
     pub(super) parent: Option<i64>,
     pub(super) version_of: Option<i64>,
     pub(super) hidden_by: Option<i64>,
-    /// True if the state was read, or the node has none.
+    /// True if the state was read or follows from other rows.
     pub(super) is_state_known: bool,
     edited_from: Option<i64>,
     bookmarked: bool,
@@ -170,68 +186,87 @@ pub(super) struct PgNodeRow {
 impl PgNodeRow {
     /// Decodes the columns of [`NODE`]. [`finish`] fills in the ids that it refers to.
     pub(super) fn read(row: &Row) -> Result<Self> {
-        let mut node = Self::read_alone(row)?;
-        node.is_state_known = true;
-        // A node without state has no children and no marks.
-        if opt_int(row, NODE_COLUMNS)?.is_some() {
-            node.set_state(row, NODE_COLUMNS)?;
-        }
+        let mut node = Self::read_alone(row, id(row, NODE_COLUMNS, TreeId::from_bytes)?)?;
+        node.set_state(row, NODE_COLUMNS + 1)?;
         Ok(node)
     }
 
     /// Decodes the columns of [`STATE`], which begin at a column.
     pub(super) fn set_state(&mut self, row: &Row, at: usize) -> Result<()> {
-        self.is_state_known = true;
-        self.node.state = NodeState {
+        self.set_continuations(small(row, at)?);
+        // A node without a row has no marks.
+        if opt_int(row, at + 1)?.is_none() {
+            return Ok(());
+        }
+        let state = NodeState {
             continuations: small(row, at)?,
             annotations: small(row, at + 1)?,
             links: small(row, at + 2)?,
             versions: small(row, at + 3)?,
-            pruned_by: None,
+            hidden_by: None,
             excluded: get(row, at + 6)?,
             bookmark: None,
         };
-        self.bookmarked = get(row, at + 4)?;
-        self.hidden_by = opt_int(row, at + 5)?;
+        self.keep(PgStateRow { state, bookmarked: get(row, at + 4)?, hidden_by: opt_int(row, at + 5)? });
         Ok(())
     }
 
+    /// Sets the state.
+    pub(super) fn keep(&mut self, row: PgStateRow) {
+        self.node.state = row.state;
+        (self.bookmarked, self.hidden_by, self.is_state_known) = (row.bookmarked, row.hidden_by, true);
+    }
+
+    /// Sets the state of a node without marks.
+    pub(super) fn set_continuations(&mut self, continuations: u32) {
+        self.node.state.continuations = continuations;
+        self.is_state_known = true;
+    }
+
     /// Decodes the columns of [`NODE_ALONE`].
-    pub(super) fn read_alone(row: &Row) -> Result<Self> {
-        let session = opt_id(row, 11, SessionId::from_bytes)?;
-        let tokens = opt_int(row, 15)?.map(|tokens| u32::try_from(tokens).map_err(undecodable)).transpose()?;
+    pub(super) fn read_alone(row: &Row, tree: TreeId) -> Result<Self> {
+        let session = opt_id(row, 9, SessionId::from_bytes)?;
+        let marks = int(row, 5)?;
+        let unknown = || undecodable(format!("a kind, author or role has an unknown code in {marks}"));
+        let role = (marks >> 8) & 15;
+        let rare = get::<Option<RareColumns<'_>>>(row, 13)?.unwrap_or_default();
+        let json = |text: Option<&str>| text.map(Json::parse).transpose().map_err(undecodable);
         Ok(Self {
             seq: int(row, 0)?,
-            parent: opt_int(row, 4)?,
-            version_of: opt_int(row, 14)?,
-            edited_from: opt_int(row, 13)?,
+            parent: opt_int(row, 3)?,
+            version_of: rare.version_of,
+            edited_from: rare.edited_from,
             hidden_by: None,
             is_state_known: false,
             bookmarked: false,
             node: Node {
                 id: id(row, 1, NodeId::from_bytes)?,
-                local: LocalId::try_from(get::<&str>(row, 3)?).map_err(undecodable)?,
-                tree: id(row, 2, TreeId::from_bytes)?,
+                local: LocalId::try_from(get::<&str>(row, 2)?).map_err(undecodable)?,
+                tree,
                 parent: None,
                 seq: number(row, 0)?,
-                kind: coded(row, 6, EdgeKind::from_code)?,
-                author: id(row, 7, AgentId::from_bytes)?,
-                author_type: coded(row, 8, AuthorType::from_code)?,
-                role: opt_int(row, 24)?.map(|_| coded(row, 24, AuthorType::from_code)).transpose()?,
-                content: get(row, 22)?,
-                raw: get(row, 23)?,
-                tool: ToolCallFields { calls: json(row, 20)?, call_id: get(row, 18)?, name: get(row, 19)? },
-                tokens,
-                depth: small(row, 5)?,
-                created_at: time(row, 9)?,
+                kind: EdgeKind::from_code(marks & 15).ok_or_else(unknown)?,
+                author: id(row, 6, AgentId::from_bytes)?,
+                author_type: AuthorType::from_code((marks >> 4) & 15).ok_or_else(unknown)?,
+                role: (role > 0).then(|| AuthorType::from_code(role - 1).ok_or_else(unknown)).transpose()?,
+                content: get(row, 12)?,
+                raw: rare.raw.map(str::to_owned),
+                tool: ToolCallFields {
+                    calls: json(rare.tool_calls)?,
+                    call_id: rare.tool_call_id.map(str::to_owned),
+                    name: rare.tool_name.map(str::to_owned),
+                },
+                tokens: opt_int(row, 11)?.map(|tokens| u32::try_from(tokens).map_err(undecodable)).transpose()?,
+                depth: small(row, 4)?,
+                created_at: time(row, 7)?,
                 edited_from: None,
                 version_of: None,
                 session,
-                turn: if session.is_some() { opt_int(row, 12)?.map(i64::unsigned_abs) } else { None },
-                hash: ContentHash::from_bytes(get(row, 10)?).ok_or_else(|| undecodable("a hash has another length"))?,
-                interrupted: get(row, 16)?,
-                purged_at: opt_time(row, 17)?,
-                metadata: json(row, 21)?,
+                turn: if session.is_some() { opt_int(row, 10)?.map(i64::unsigned_abs) } else { None },
+                hash: ContentHash::from_bytes(get(row, 8)?).ok_or_else(|| undecodable("a hash has another length"))?,
+                interrupted: marks & 4096 > 0,
+                purged_at: rare.purged_at.map(Timestamp::from_millis),
+                metadata: json(rare.metadata)?,
                 state: NodeState::default(),
             },
         })
@@ -240,35 +275,6 @@ impl PgNodeRow {
     fn key(&self, seq: i64) -> NodeKey {
         NodeKey { tree: self.node.tree, seq }
     }
-}
-
-/// A node by its number; `None` after it was taken.
-pub(super) type NumberedRow = (i64, Option<PgNodeRow>);
-
-/// Sets the states that a row of [`STATE_ARRAYS`] holds. The nodes are sorted, the newest first; states of others are ignored.
-pub(super) fn set_states(nodes: &mut [NumberedRow], states: &Row) -> Result<()> {
-    let Some(numbers) = get::<Option<Vec<i64>>>(states, 0)? else { return Ok(()) };
-    let counts = [1, 2, 3, 4].map(|at| get::<Vec<i64>>(states, at));
-    let [continuations, annotations, links, versions] = counts;
-    let counts = [continuations?, annotations?, links?, versions?];
-    let (bookmarked, hidden_by): (Vec<bool>, Vec<Option<i64>>) = (get(states, 5)?, get(states, 6)?);
-    let excluded: Vec<bool> = get(states, 7)?;
-    for (at, number) in numbers.into_iter().enumerate() {
-        let Ok(place) = nodes.binary_search_by(|(other, _)| number.cmp(other)) else { continue };
-        let Some(node) = &mut nodes[place].1 else { continue };
-        let count = |of: usize| u32::try_from(counts[of][at]).map_err(undecodable);
-        node.node.state = NodeState {
-            continuations: count(0)?,
-            annotations: count(1)?,
-            links: count(2)?,
-            versions: count(3)?,
-            pruned_by: None,
-            excluded: excluded[at],
-            bookmark: None,
-        };
-        (node.bookmarked, node.hidden_by, node.is_state_known) = (bookmarked[at], hidden_by[at], true);
-    }
-    Ok(())
 }
 
 /// Decodes rows of [`NODE`] as complete nodes.
@@ -302,7 +308,7 @@ fn fill(conn: &PostgresConnection, rows: &mut [PgNodeRow]) -> Result<()> {
         r.node.parent = if beside.is_some() { beside } else { name(r.parent)? };
         r.node.edited_from = name(r.edited_from)?;
         r.node.version_of = name(r.version_of)?;
-        r.node.state.pruned_by = name(r.hidden_by)?;
+        r.node.state.hidden_by = name(r.hidden_by)?;
     }
     versions(conn, rows)?;
     bookmarks(conn, rows)

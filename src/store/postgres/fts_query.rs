@@ -48,7 +48,7 @@ pub(super) fn postings(
     let mut ratio = 1;
     if let Some(range) = &range {
         reading.read_all(words, range, &mut found)?;
-        ratio = found.all / (range.nodes.len() as u64).max(1) + 1;
+        ratio = found.passage_count / (range.nodes.len() as u64).max(1) + 1;
     } else {
         let terms = reading.read_newest_first(words, most, &mut found)?;
         reading.read_combinations(words, &terms, &mut found)?;
@@ -193,7 +193,7 @@ impl<'c> PgPostingReader<'c> {
             postings.sort_unstable_by_key(|posting| posting.row);
             postings.into_iter().for_each(|posting| self.add_hit(posting, at, found));
             let said = &mut found.words[at];
-            (said.complete, said.about) = (true, said.hits.len() as u64);
+            (said.complete, said.estimated_passages) = (true, said.hits.len() as u64);
         }
         Ok(())
     }
@@ -224,7 +224,7 @@ impl<'c> PgPostingReader<'c> {
         let places = self.places(&terms)?;
         for ((term, word), place) in terms.iter().zip(&mut found.words).zip(places) {
             let hits = word.hits.len() as u64;
-            word.about = match term.taken.last() {
+            word.estimated_passages = match term.taken.last() {
                 Some((oldest, _)) if !word.complete => {
                     // Extrapolates from the rows that were read, as numbers of nodes in the index.
                     let all = (self.state.nodes * PASSAGES_PER_NODE).max(1);
@@ -252,7 +252,7 @@ impl<'c> PgPostingReader<'c> {
     /// Counts repeated occurrences for terms with at most `most` passages.
     fn count_repeats(&self, most: u64, found: &mut Postings) {
         for (word, counts) in found.words.iter_mut().zip(&self.counts) {
-            if word.complete && (1..=most).contains(&word.about) {
+            if word.complete && (1..=most).contains(&word.estimated_passages) {
                 word.hits.iter_mut().for_each(|(place, count)| *count = counts.get(place).copied().unwrap_or(1));
             }
         }

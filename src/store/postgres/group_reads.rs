@@ -7,11 +7,11 @@ use tokio_postgres::Row;
 
 use super::{
     apply::{BASE, WriteState},
-    apply_nodes::{PLACE, place},
-    connection::{PgStatement, PostgresConnection, lock_timeout, statement},
-    decode::{coded, get, int, opt_int},
+    apply_nodes::{PLACE, PLACE_STATE, place, place_state},
+    connection::{PgStatement, PostgresConnection, lock_timeout, renumbered, statement},
+    decode::{FROM, coded, get, int, opt_int},
     group_locks::{GroupKeys, TREES, TreeName, list},
-    pending_rows::{PgNodeState, PgSessionRow},
+    pending_rows::PgSessionRow,
     uuid::Uuid,
 };
 use crate::{
@@ -55,9 +55,13 @@ impl GroupRow {
     }
 }
 
-/// Types of the columns of a row but its kind: those of [`PLACE`], the node's counts of continuations and its mark, and a text.
-const ROW_TYPES: [&str; 12] =
-    ["uuid", "uuid", "bigint", "bigint", "bigint", "bigint", "bytea", "bigint", "bigint", "bigint", "bigint", "text"];
+/// Types of the columns of a row but its kind: those of [`PLACE`] and [`PLACE_STATE`], and a text.
+const ROW_TYPES: [&str; 13] = [
+    "uuid", "uuid", "bigint", "bigint", "bigint", "bigint", "bytea", "bigint", "bigint", "bigint", "bigint", "boolean",
+    "text",
+];
+/// The column of the text.
+const TEXT: usize = ROW_TYPES.len() - 1;
 
 /// A query whose rows have the columns of [`ROW_TYPES`], of which it fills some.
 fn select(kind: GroupRow, filled: &[(usize, &str)], from: &str) -> String {
@@ -70,24 +74,21 @@ fn select(kind: GroupRow, filled: &[(usize, &str)], from: &str) -> String {
 }
 
 /// Reads what is not locked: nodes `$2`, positions `$3` of sessions, leases, agents `$4`, states of sessions `$5`, and the
-/// number of the transaction. `$6` is the longest wait for further locks.
+/// number of the transaction. `$6` is the longest wait for further locks. The rest are the parameters of [`LOCAL_IDS`].
 static READS: LazyLock<String> = LazyLock::new(|| {
-    let columns =
-        format!("{PLACE}, coalesce(s.continuations, 0), s.hidden_by, NULL::text, {}::bigint", GroupRow::Place as i64);
-    let joined = "LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq";
+    let columns = format!("{PLACE}, {}, NULL::text, {}::bigint", *PLACE_STATE, GroupRow::Place as i64);
     [
-        select(GroupRow::Base, &[(2, BASE), (11, "set_config('lock_timeout', $6, true)")], ""),
-        format!("{columns} FROM nodes n {joined} WHERE n.id = ANY($2)"),
-        format!(
-            "{columns} FROM sessions x JOIN nodes n ON n.tree = x.tree AND n.seq = x.position {joined} WHERE x.id = ANY($3)"
-        ),
+        select(GroupRow::Base, &[(2, BASE), (TEXT, "set_config('lock_timeout', $6, true)")], ""),
+        format!("{columns} {FROM} WHERE n.id = ANY($2)"),
+        format!("{columns} {FROM} JOIN sessions x ON n.tree = x.tree AND n.seq = x.position WHERE x.id = ANY($3)"),
         select(GroupRow::Lease, &[(1, "tree"), (2, "node")], &format!("FROM leases WHERE tree = {}", *TREES)),
         select(GroupRow::Agent, &[(0, "id")], "FROM agents WHERE id = ANY($4)"),
         select(
             GroupRow::State,
-            &[(0, "session"), (2, "rules"), (11, "state")],
+            &[(0, "session"), (2, "rules"), (TEXT, "state")],
             "FROM registers WHERE session = ANY($5)",
         ),
+        renumbered(&LOCAL_IDS, 6),
     ]
     .join(" UNION ALL ")
 });
@@ -104,13 +105,11 @@ pub(super) fn read<'c>(
     let keys = GroupKeys::of(changes, rules);
     let [trees, nodes, positions] = [&keys.trees, &keys.nodes, &keys.positions].map(list);
     let (agents, states, wait) = (list(&keys.agents), list(&keys.states), lock_timeout(wait).to_string());
-    let mut reads = vec![keys.locks(), statement!(&*READS, trees, nodes, positions, agents, states, wait)];
-    if !keys.locals.is_empty() {
-        reads.push(taken_local_ids(&keys.locals));
-    }
+    let mut reads = statement!(&*READS, trees, nodes, positions, agents, states, wait);
+    reads.params.extend(taken_local_ids(&keys.locals).params);
     state.compared_ids.extend(keys.locals.iter().map(|row| row.0));
     state.session_states.extend(keys.states.iter().map(|session| (*session, None)));
-    for row in conn.pipeline(begin, &reads)?.iter().flatten() {
+    for row in conn.pipeline(begin, &[keys.locks(), reads])?.iter().flatten() {
         store(state, row)?;
     }
     for tree in &state.locked {
@@ -123,7 +122,7 @@ pub(super) fn read<'c>(
 static LOCAL_IDS: LazyLock<String> = LazyLock::new(|| {
     select(
         GroupRow::LocalId,
-        &[(1, "n.tree"), (11, "n.local_id")],
+        &[(1, "n.tree"), (TEXT, "n.local_id")],
         "FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[]) w (local, tree, node, session)
              JOIN nodes n ON n.local_id = w.local AND n.tree = coalesce(w.tree,
                  (SELECT p.tree FROM nodes p WHERE p.id = w.node), (SELECT x.tree FROM sessions x WHERE x.id = w.session))",
@@ -177,14 +176,16 @@ fn store(state: &mut WriteState, row: &Row) -> Result<()> {
         GroupRow::Base => state.set_base(int(row, 2)?),
         GroupRow::Place => {
             let place = place(row)?;
-            let kept = PgNodeState { continuations: int(row, 9)?, hidden_by: opt_int(row, 10)? };
-            state.states.insert((place.tree, place.seq), kept);
+            // A session may have moved to another tree before it was locked.
+            if state.locked.contains(&place.tree) {
+                state.states.insert((place.tree, place.seq), place_state(row, 9)?);
+            }
             state.add_place(place);
         }
         GroupRow::Lease => _ = state.leases.entry(get(row, 1)?).or_default().insert(int(row, 2)?),
         GroupRow::Agent => _ = state.agents.insert(get(row, 0)?),
-        GroupRow::LocalId => _ = state.taken_ids.insert((get(row, 1)?, get(row, 11)?)),
-        GroupRow::State => _ = state.session_states.insert(get(row, 0)?, Some((int(row, 2)?, get(row, 11)?))),
+        GroupRow::LocalId => _ = state.taken_ids.insert((get(row, 1)?, get(row, TEXT)?)),
+        GroupRow::State => _ = state.session_states.insert(get(row, 0)?, Some((int(row, 2)?, get(row, TEXT)?))),
     }
     Ok(())
 }

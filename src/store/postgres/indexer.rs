@@ -3,6 +3,7 @@
 use std::{
     sync::mpsc::{self, SyncSender, TrySendError},
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -17,6 +18,11 @@ use crate::store::{
 
 /// The writer waits for the indexer when this many times as much is not indexed as makes a batch due: a search reads it.
 const LONGEST_LAG: usize = 8;
+
+/// While much is appended, the thread waits for this many due batches, so that fewer rows of words hold more nodes each, but
+/// not longer than [`LONGEST_PAUSE`] after the batch before.
+const GATHERED: usize = LONGEST_LAG / 2;
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// The thread that indexes, started when a batch is due for the first time.
 pub(super) struct PgIndexer {
@@ -67,16 +73,24 @@ impl PgIndexer {
             // One batch may be due while another one is indexed.
             let (due, is_due) = mpsc::sync_channel(1);
             let run = move || {
+                let mut last: Option<Instant> = None;
                 while is_due.recv().is_ok() {
+                    for _ in 1..GATHERED {
+                        let since = last.map_or(LONGEST_PAUSE, |last| last.elapsed());
+                        if is_due.recv_timeout(LONGEST_PAUSE.saturating_sub(since)).is_err() {
+                            break;
+                        }
+                    }
                     // Another server may be at it; a failure is left to the next time.
                     let indexed = connection.conn().and_then(|conn| index_missing(conn, " SKIP LOCKED"));
                     if let Err(error) = indexed {
                         tracing::debug!(%error, "indexing");
                     }
+                    last = Some(Instant::now());
                 }
             };
             let thread = thread::Builder::new().name("loomtree-indexer".to_owned()).spawn(run);
-            self.thread = Some((due, thread.map_err(|e| StoreError::Io { detail: e.to_string() })?));
+            self.thread = Some((due, thread?));
         }
         self.thread.as_ref().map(|(due, _)| due).ok_or(StoreError::Closed)
     }

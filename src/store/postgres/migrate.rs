@@ -27,6 +27,7 @@ const MIGRATIONS: &[PgMigration] = &[
     migration!("0003_statistics"),
     migration!("0004_views"),
     migration!("0005_parents"),
+    migration!("0006_hot_updates"),
 ];
 
 /// Number of the lock under which migrations run: "LOOM".

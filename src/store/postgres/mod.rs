@@ -26,8 +26,10 @@ mod journal;
 mod local_ids;
 mod lost_commit;
 mod migrate;
+mod node_columns;
 mod node_reader;
 mod path;
+mod path_blocks;
 mod pending_rows;
 mod pool;
 mod purge;
@@ -41,6 +43,7 @@ mod session_reader;
 mod session_state;
 mod shape_reader;
 mod shared_text;
+mod shown_position;
 mod snapshot;
 mod table_statistics;
 mod tables;
@@ -69,7 +72,7 @@ pub(super) use self::{transfer_from_file::transfer_from_file, transfer_to_file::
 use super::{
     Change, Location, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, StoreError, Transaction,
     VerifyReport, Watch,
-    transaction_guard::{Borrower, check_not_borrowed_here},
+    transaction_rules::{Borrower, check_not_borrowed_here},
 };
 
 /// Time after which a connection is lost whose server does not acknowledge what was sent, unless the URL says another.

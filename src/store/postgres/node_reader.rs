@@ -1,9 +1,12 @@
 //! The snapshot's queries of trees and nodes.
 
 use super::{
-    decode::{self, FROM, NODE, NodeKey, envelope_text, get, id, int, number, opt_int, time, undecodable},
+    decode::{
+        self, CONTINUATIONS, FROM, NODE, NodeKey, envelope_text, get, id, int, number, opt_int, time, undecodable,
+    },
     local_ids,
     path::{self, PgAnchor},
+    shown_position::nearest_visible,
     snapshot::PostgresSnapshot,
     tables::{documents, links, trees},
     uuid::Uuid,
@@ -95,7 +98,7 @@ impl NodeReader for PostgresSnapshot<'_> {
 
     fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>> {
         let Some(own) = path::find(self, of)? else { return Ok(Vec::new()) };
-        let shared = path::common(self, own)?;
+        let shared = path::original_of(self, own)?;
         let kind = filter.kind.map(EdgeKind::code);
         // Inside a pruned branch, children with the same `hidden_by` count as visible.
         if own.key == shared.key {
@@ -118,13 +121,18 @@ impl NodeReader for PostgresSnapshot<'_> {
         self.by_key(NodeKey { seq: path::leaf(self, at)?, ..at.key })
     }
 
+    fn nearest_visible(&self, node: NodeId) -> Result<Option<Node>> {
+        let Some(at) = path::find(self, node)? else { return Ok(None) };
+        self.by_key(nearest_visible(self, at.key)?)
+    }
+
     fn copies(&self, target: PurgeTarget) -> Result<Vec<Node>> {
         super::shared_text::list(self, target)
     }
 
     fn continuations(&self, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>> {
         let Some(own) = path::find(self, of)? else { return Ok(Vec::new()) };
-        let at = path::common(self, own)?.key;
+        let at = path::original_of(self, own)?.key;
         let signed = |seq: u64| i64::try_from(seq).unwrap_or(i64::MAX);
         let (seq, sign, order) = match from {
             SiblingCursor::First => (0, ">", "ASC"),
@@ -141,7 +149,7 @@ impl NodeReader for PostgresSnapshot<'_> {
 
     fn versions(&self, of: NodeId) -> Result<Vec<Node>> {
         let Some(own) = path::find(self, of)? else { return Ok(Vec::new()) };
-        let first = path::common(self, own)?.key;
+        let first = path::original_of(self, own)?.key;
         let sql = format!(
             "SELECT {NODE} {FROM} WHERE n.tree = $1 AND (n.seq = $2 OR n.version_of = $2 AND s.hidden_by IS NULL)
              ORDER BY n.seq"
@@ -198,7 +206,7 @@ impl NodeReader for PostgresSnapshot<'_> {
             None => "$1::uuid IS NULL AND $2::uuid IS NULL",
         };
         let sql = format!(
-            "SELECT n.seq, n.author, n.tokens, coalesce(s.continuations > 0, false), p.envelope
+            "SELECT n.seq, n.author, n.tokens, {CONTINUATIONS} > 0, p.envelope
              FROM nodes n LEFT JOIN provenance p ON p.tree = n.tree AND p.node = n.seq
                  LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq
              WHERE {within} AND n.author_type = {model} AND ($3::uuid IS NULL OR n.author = $3) AND n.seq > $4

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
+    apply::HOUR,
     connection::{PgStatement, PostgresConnection, statement},
     uuid::Uuid,
 };
 use crate::{
     id::NodeId,
-    store::{Result, StoreError, envelope_compression},
+    store::{Result, envelope_compression},
     types::{ContentHash, EdgeKind, Json, NewNode, Timestamp},
 };
 
@@ -31,6 +32,8 @@ pub(super) struct PgNodeAnchor {
 pub(super) struct PgNodeState {
     pub(super) continuations: i64,
     pub(super) hidden_by: Option<i64>,
+    /// True if the node has a row in `node_state`, or gets one.
+    pub(super) is_stored: bool,
 }
 
 /// The figures and the position of a session, whose row is locked.
@@ -105,8 +108,8 @@ pub(super) struct PgAdded {
 pub(super) struct Writes {
     pub(super) nodes: Vec<PgNewRow>,
     entries: Vec<NewEntry>,
-    /// Continuations, annotations and versions that were added to nodes. Sorted: a scan of a tree's states then reads the
-    /// heap in order.
+    /// Continuations of nodes, and annotations and versions that were added to them. Sorted: a scan of a tree's states then
+    /// reads the heap in order.
     children: BTreeMap<(Uuid, i64), [i64; 3]>,
     pub(super) sessions: BTreeMap<Uuid, PgSessionChange>,
     /// States of sessions: the rules that made them, and their JSON.
@@ -129,15 +132,12 @@ impl Writes {
         self.entries.last().map(|&NewEntry { tree, seq, agent, at, .. }| EntryKey { tree, seq, agent, at })
     }
 
-    /// Counts a new child of a node; kinds without a count are left out.
-    pub(super) fn count_child(&mut self, tree: Uuid, node: i64, kind: EdgeKind) {
-        let at = match kind {
-            EdgeKind::Continuation => 0,
-            EdgeKind::Annotation => 1,
-            EdgeKind::Version => 2,
-            EdgeKind::Context | EdgeKind::Instruction | EdgeKind::Tool | EdgeKind::Thought => return,
-        };
-        self.children.entry((tree, node)).or_default()[at] += 1;
+    /// Counts a new child of a node of a tree, which has so many continuations now.
+    pub(super) fn count_child(&mut self, node: (Uuid, i64), continuations: i64, kind: EdgeKind) {
+        let counts = self.children.entry(node).or_default();
+        counts[0] = continuations;
+        counts[1] += i64::from(kind == EdgeKind::Annotation);
+        counts[2] += i64::from(kind == EdgeKind::Version);
     }
 
     pub(super) fn add_node(&mut self, row: PgNewRow, added: &PgAdded) {
@@ -193,7 +193,7 @@ impl Writes {
         statement!(
             "INSERT INTO node_state AS s (tree, node, continuations, annotations, versions)
              SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
-             ON CONFLICT (tree, node) DO UPDATE SET continuations = s.continuations + excluded.continuations,
+             ON CONFLICT (tree, node) DO UPDATE SET continuations = excluded.continuations,
                  annotations = s.annotations + excluded.annotations, versions = s.versions + excluded.versions",
             trees,
             nodes,
@@ -205,14 +205,18 @@ impl Writes {
 
     fn update_sessions(&self) -> PgStatement<'_> {
         let of = |column: fn(&PgSessionChange) -> i64| self.sessions.values().map(column).collect::<Vec<_>>();
-        statement!(
+        let sql = format!(
             "UPDATE sessions s SET turn_count = greatest(s.turn_count, c.turn_count),
                  total_tokens = s.total_tokens + c.tokens, person_turns = s.person_turns + c.person_turns,
-                 last_active_at = greatest(s.last_active_at, c.at), position = coalesce(c.position, s.position),
+                 last_active_at = greatest(s.last_active_at, c.at),
+                 active_hour = greatest(s.last_active_at, c.at) / {HOUR}, position = coalesce(c.position, s.position),
                  focus = coalesce(c.focus, s.focus)
              FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::uuid[])
                  c (id, turn_count, tokens, person_turns, at, position, focus)
-             WHERE s.id = c.id",
+             WHERE s.id = c.id"
+        );
+        statement!(
+            sql,
             self.sessions.keys().copied().collect::<Vec<_>>(),
             of(|c| c.turn_count),
             of(|c| c.tokens),
@@ -225,15 +229,19 @@ impl Writes {
 
     fn count_trees(&self) -> PgStatement<'_> {
         let of = |column: fn(&PgAdded) -> i64| self.trees.values().map(column).collect::<Vec<_>>();
-        statement!(
+        let sql = format!(
             "UPDATE tree_state t SET nodes = t.nodes + a.nodes, messages = t.messages + a.messages,
                  leaves = t.leaves + a.leaves, branch_points = t.branch_points + a.branch_points,
                  max_depth = greatest(t.max_depth, a.depth), updated_at = greatest(t.updated_at, a.at),
+                 updated_hour = greatest(t.updated_at, a.at) / {HOUR},
                  last_node = greatest(t.last_node, a.last_node), last_journal = greatest(t.last_journal, a.last_journal)
              FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
                  $8::bigint[], $9::bigint[])
                  a (tree, nodes, messages, leaves, branch_points, depth, at, last_node, last_journal)
-             WHERE t.tree = a.tree",
+             WHERE t.tree = a.tree"
+        );
+        statement!(
+            sql,
             self.trees.keys().copied().collect::<Vec<_>>(),
             of(|a| a.nodes),
             of(|a| a.messages),
@@ -314,8 +322,7 @@ fn insert_envelopes(rows: &[PgNewRow]) -> Result<Option<PgStatement<'_>>> {
     for (row, envelope) in rows.iter().filter_map(|row| Some((row, row.node.provenance.as_ref()?))) {
         trees.push(row.place.tree);
         nodes.push(row.place.seq);
-        packed
-            .push(envelope_compression::pack(envelope.as_str()).map_err(|e| StoreError::Io { detail: e.to_string() })?);
+        packed.push(envelope_compression::pack(envelope.as_str())?);
     }
     let sql =
         "INSERT INTO provenance (tree, node, envelope) SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bytea[])";

@@ -53,10 +53,7 @@ pub(super) fn purge(apply: &mut PgChangeApplier<'_>, target: PurgeTarget) -> Res
          WHERE n.tree = p.tree AND n.seq = p.seq AND n.purged_at IS NULL",
         &[&trees, &seqs, &apply.change.at.as_millis()],
     )?;
-    // A session or a tree may have other text, so that it is purged even if none of its nodes has content.
-    if purged == 0 && matches!(target, PurgeTarget::Node(_)) {
-        return Err(StoreError::Conflict("it is purged already".to_owned()));
-    }
+    target.check_purged(purged)?;
     let sql = "SELECT session FROM nodes WHERE id = ANY($1) AND session IS NOT NULL
                UNION SELECT session FROM received_turns WHERE node = ANY($2)";
     for row in conn.query(sql, &[&ids, &seqs])? {

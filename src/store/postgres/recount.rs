@@ -25,19 +25,20 @@ pub(super) const PAGE_SETTINGS: &str =
 pub(super) const WRONG_NODES: &str = "WITH states AS (
         SELECT tree, node, continuations, annotations, versions, links, bookmarked, hidden_by FROM node_state
             WHERE tree = ANY($1::uuid[])
-    ), parts (tree, node, c, a, v, l) AS (
-        SELECT n.tree, n.parent, (n.kind = 0)::int, (n.kind = 1)::int, 0, 0 FROM nodes n
+    ), parts (tree, node, k, c, a, v, l) AS (
+        SELECT n.tree, n.parent, (n.kind = 0)::int, (n.kind = 0 AND x.is_counted)::int, (n.kind = 1 AND x.is_counted)::int, 0, 0
+            FROM nodes n
             LEFT JOIN states s ON s.tree = n.tree AND s.node = n.seq
             LEFT JOIN states p ON p.tree = n.tree AND p.node = n.parent
+            CROSS JOIN LATERAL (SELECT s.hidden_by IS NOT DISTINCT FROM p.hidden_by AS is_counted) x
             WHERE n.tree = ANY($1) AND n.parent IS NOT NULL AND n.kind IN (0, 1)
-                AND s.hidden_by IS NOT DISTINCT FROM p.hidden_by
-        UNION ALL SELECT tree, version_of, 0, 0, 1, 0 FROM nodes
+        UNION ALL SELECT tree, version_of, 0, 0, 0, 1, 0 FROM nodes
             WHERE tree = ANY($1) AND version_of IS NOT NULL AND kind = 6
-        UNION ALL SELECT tree, source, 0, 0, 0, 1 FROM links WHERE tree = ANY($1) AND NOT removed
-        UNION ALL SELECT t.tree, t.seq, 0, 0, 0, (SELECT count(*) FROM links l WHERE l.target_node = t.id
+        UNION ALL SELECT tree, source, 0, 0, 0, 0, 1 FROM links WHERE tree = ANY($1) AND NOT removed
+        UNION ALL SELECT t.tree, t.seq, 0, 0, 0, 0, (SELECT count(*) FROM links l WHERE l.target_node = t.id
                 AND NOT l.removed AND (t.tree, t.seq) <> (l.tree, l.source)) FROM nodes t WHERE t.tree = ANY($1)
     ), counted AS (
-        SELECT tree, node, sum(c) AS c, sum(a) AS a, sum(v) AS v, sum(l) AS l FROM parts GROUP BY tree, node
+        SELECT tree, node, least(sum(k), 1) AS only_child, sum(c) AS c, sum(a) AS a, sum(v) AS v, sum(l) AS l FROM parts GROUP BY tree, node
     )
     SELECT n.tree, n.seq, n.local_id, coalesce(d.c, 0)::bigint AS c, coalesce(d.a, 0)::bigint AS a,
         coalesce(d.v, 0)::bigint AS v, coalesce(d.l, 0)::bigint AS l, b.node IS NOT NULL AS b
@@ -45,14 +46,16 @@ pub(super) const WRONG_NODES: &str = "WITH states AS (
         LEFT JOIN counted d ON d.tree = n.tree AND d.node = n.seq
         LEFT JOIN bookmarks b ON b.tree = n.tree AND b.node = n.seq AND b.tree = ANY($1)
     WHERE n.tree = ANY($1)
-        AND (coalesce(s.continuations, 0), coalesce(s.annotations, 0), coalesce(s.versions, 0), coalesce(s.links, 0),
+        AND (coalesce(s.continuations, d.only_child, 0), coalesce(s.annotations, 0), coalesce(s.versions, 0), coalesce(s.links, 0),
              coalesce(s.bookmarked, false))
         <> (coalesce(d.c, 0), coalesce(d.a, 0), coalesce(d.v, 0), coalesce(d.l, 0), b.node IS NOT NULL)";
 
 /// A recount of what trees `$1` count. Yields the trees whose stored counts differ.
 pub(super) const WRONG_TREES: &str = "WITH visible AS (
-        SELECT n.tree, n.seq, n.kind, n.depth, coalesce(s.continuations, 0) AS continuations
+        SELECT n.tree, n.seq, n.kind, n.depth, coalesce(s.continuations, k.count, 0) AS continuations
         FROM nodes n LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq AND s.tree = ANY($1::uuid[])
+            LEFT JOIN (SELECT tree, parent, count(*) FROM nodes WHERE tree = ANY($1) AND kind = 0 GROUP BY tree, parent) k
+                ON k.tree = n.tree AND k.parent = n.seq
         WHERE n.tree = ANY($1) AND s.hidden_by IS NULL
     ), counted AS (
         SELECT t.tree, count(n.seq) AS nodes, count(*) FILTER (WHERE n.kind = 0) AS messages,
@@ -107,11 +110,6 @@ pub(super) fn rebuild(conn: &PostgresConnection, rules: &CompiledRules) -> Resul
     vectors::clear(conn)?;
     let indexed = fts_index::rebuild(conn)?;
     Ok(RebuildReport { nodes, trees, indexed, registers })
-}
-
-/// Corrects the counts of all nodes.
-pub(super) fn recount_all_nodes(conn: &PostgresConnection) -> Result<()> {
-    each_tree_page(conn, |page| in_transaction(conn, || recount_nodes(conn, page)).map(drop))
 }
 
 /// Corrects the counts of the nodes of trees; returns the number of wrong ones.

@@ -15,12 +15,14 @@ use super::{
 use crate::{
     id::TreeId,
     session_state::{CompiledRules, SessionRecord, SessionState, TurnRecord},
-    store::{Result, StoreError, new_node::TurnOrder},
+    store::{
+        Result, StoreError,
+        new_node::TurnOrder,
+        session_state_rules::{self, StateReplay, StoredState, add_problems, extendable, is_current, loaded, to_json},
+    },
     types::{AuthorType, EdgeKind},
 };
 
-/// Maximum number of ancestors searched for the call that a tool result answers.
-const MAX_CALL_DISTANCE: u32 = 16;
 /// Sessions that are compared with the archive at once.
 const PAGE_SESSIONS: u32 = 256;
 
@@ -58,14 +60,10 @@ impl PgChangeApplier<'_> {
     }
 
     /// The stored state of a session, with the rules that made it.
-    pub(super) fn stored_state(&mut self, session: Uuid) -> Result<&Option<(i64, String)>> {
+    pub(super) fn stored_state(&mut self, session: Uuid) -> Result<&Option<StoredState>> {
         match self.state.session_states.entry(session) {
             Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(unknown) => {
-                let sql = "SELECT rules, state FROM registers WHERE session = $1";
-                let row = self.conn.query_opt(sql, &[&session])?;
-                Ok(unknown.insert(row.map(|row| Ok::<_, StoreError>((int(&row, 0)?, get(&row, 1)?))).transpose()?))
-            }
+            Entry::Vacant(unknown) => Ok(unknown.insert(stored(self.conn, session)?)),
         }
     }
 
@@ -80,18 +78,12 @@ impl PgChangeApplier<'_> {
         change: impl FnOnce(&mut SessionState, &Self) -> bool,
     ) -> Result<()> {
         let own = self.rules.fingerprint();
-        let (fingerprint, mut state) = match self.stored_state(session)? {
-            None => (own, SessionState::default()),
-            Some((rules, state)) => match parsed(state) {
-                Ok(state) => (if *rules == own { own } else { 0 }, state),
-                Err(_) => {
-                    self.state.stale.insert(session);
-                    return Ok(());
-                }
-            },
+        let Some((fingerprint, mut state)) = extendable(self.stored_state(session)?.as_ref(), own) else {
+            self.state.stale.insert(session);
+            return Ok(());
         };
         if change(&mut state, self) {
-            self.store_state(session, fingerprint, json(&state)?);
+            self.store_state(session, fingerprint, to_json(&state)?);
         }
         Ok(())
     }
@@ -115,11 +107,10 @@ pub(super) fn records(conn: &PostgresConnection, session: Uuid) -> Result<Vec<Se
     conn.query(sql, &[&session])?.iter().map(record).collect()
 }
 
-/// Reads the JSON of a state.
-pub(super) fn parsed(state: &str) -> serde_json::Result<SessionState> {
-    // Must be an object: serde would accept an array as well.
-    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(state)?;
-    serde_json::from_str(state)
+/// Reads the stored state of a session.
+fn stored(conn: &PostgresConnection, session: Uuid) -> Result<Option<StoredState>> {
+    let row = conn.query_opt("SELECT rules, state FROM registers WHERE session = $1", &[&session])?;
+    row.map(|row| Ok((int(&row, 0)?, get(&row, 1)?))).transpose()
 }
 
 /// Loads a session's state, or computes it if the stored one does not decode.
@@ -128,17 +119,7 @@ pub(super) fn load(conn: &PostgresConnection, session: Uuid, rules: &CompiledRul
                    LEFT JOIN node_state h ON h.tree = n.tree AND h.node = n.seq
                WHERE s.id = $1 AND h.hidden_by IS NULL";
     let current_focus = conn.query_opt(sql, &[&session])?.map(|row| get(&row, 0)).transpose()?;
-    let stored = conn.query_opt("SELECT state FROM registers WHERE session = $1", &[&session])?;
-    let mut state = match stored {
-        None => SessionState::default(),
-        Some(row) => match parsed(get(&row, 0)?) {
-            Ok(state) => state,
-            Err(error) => {
-                tracing::warn!(%error, "a session state is damaged and is recomputed");
-                compute(conn, session, rules)?
-            }
-        },
-    };
+    let mut state = loaded(stored(conn, session)?.as_ref(), || compute(conn, session, rules))?;
     state.current_focus = current_focus;
     Ok(state)
 }
@@ -148,10 +129,7 @@ pub(super) fn compute(conn: &PostgresConnection, session: Uuid, rules: &Compiled
     let row = conn.query_opt("SELECT since FROM sessions WHERE id = $1", &[&session])?;
     let row = row.ok_or_else(|| StoreError::Undecodable("a session is missing".to_owned()))?;
     let (since, after) = (number(&row, 0)?, int(&row, 0)?);
-    let mut state = SessionState::default();
-    let records = records(conn, session)?;
-    // The first turn after `since` is the new root; turn 0 means that the session never changed its tree.
-    let mut records = records.iter().filter(|record| record.turn > since || since == 0).peekable();
+    let mut replay = StateReplay::new(records(conn, session)?, since, rules);
     let sql = "SELECT n.seq, t.turn, coalesce(n.role, n.author_type), n.kind, n.content, n.tool_name, n.tool_call_id,
                    n.metadata, n.tree
                FROM (SELECT tree, seq AS node, turn FROM nodes
@@ -161,12 +139,8 @@ pub(super) fn compute(conn: &PostgresConnection, session: Uuid, rules: &Compiled
                    LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq
                WHERE n.purged_at IS NULL AND s.hidden_by IS NULL ORDER BY t.turn";
     for row in conn.query(sql, &[&session, &after])? {
-        let turn = number(&row, 1)?;
-        while let Some(record) = records.next_if(|record| record.turn < turn) {
-            state.record(record);
-        }
         let turn = TurnRecord {
-            turn,
+            turn: number(&row, 1)?,
             author_type: coded(&row, 2, AuthorType::from_code)?,
             kind: coded(&row, 3, EdgeKind::from_code)?,
             content: get(&row, 4)?,
@@ -175,10 +149,9 @@ pub(super) fn compute(conn: &PostgresConnection, session: Uuid, rules: &Compiled
             metadata: get(&row, 7)?,
         };
         let (tree, node) = (id(&row, 8, TreeId::from_bytes)?, int(&row, 0)?);
-        state.ingest(rules, &turn, || calls_above(conn, &[], tree, node, turn.call).ok().flatten());
+        replay.ingest(&turn, || calls_above(conn, &[], tree, node, turn.call));
     }
-    records.for_each(|record| state.record(record));
-    Ok(state)
+    Ok(replay.end())
 }
 
 /// Returns the calls of the nearest ancestor of a tool result that made any, or that made the call with this id. `waiting`
@@ -190,25 +163,14 @@ pub(super) fn calls_above(
     node: i64,
     call: Option<&str>,
 ) -> Result<Option<String>> {
-    let mut next = Some(node);
-    for _ in 0..MAX_CALL_DISTANCE {
-        let Some(at) = next else { break };
-        let (parent, calls) = match waiting.iter().rev().find(|row| row.place.seq == at) {
-            Some(row) => (row.place.parent, row.node.tool.calls.as_ref().map(|calls| calls.as_str().to_owned())),
-            None => {
-                let sql = "SELECT parent, tool_calls FROM nodes WHERE tree = $1 AND seq = $2";
-                let Some(row) = conn.query_opt(sql, &[&Uuid(tree.to_bytes()), &at])? else { break };
-                (opt_int(&row, 0)?, get(&row, 1)?)
-            }
-        };
-        if let Some(calls) = calls
-            && call.is_none_or(|id| calls.contains(id))
-        {
-            return Ok(Some(calls));
+    session_state_rules::calls_above(node, call, |at| {
+        if let Some(row) = waiting.iter().rev().find(|row| row.place.seq == at) {
+            return Ok(Some((row.place.parent, row.node.tool.calls.as_ref().map(|calls| calls.as_str().to_owned()))));
         }
-        next = parent;
-    }
-    Ok(None)
+        let sql = "SELECT parent, tool_calls FROM nodes WHERE tree = $1 AND seq = $2";
+        let row = conn.query_opt(sql, &[&Uuid(tree.to_bytes()), &at])?;
+        row.map(|row| Ok((opt_int(&row, 0)?, get(&row, 1)?))).transpose()
+    })
 }
 
 /// Serializes a column of JSON.
@@ -245,13 +207,9 @@ pub(super) fn rebuild_state(conn: &PostgresConnection, session: Uuid, rules: &Co
         ),
         &[&session],
     )?;
-    let kept = conn.query_opt("SELECT rules, state FROM registers WHERE session = $1", &[&session])?;
-    let same = match kept {
-        None => made.is_empty(),
-        Some(row) => int(&row, 0)? == rules.fingerprint() && parsed(get(&row, 1)?).is_ok_and(|kept| kept == made),
-    };
+    let same = is_current(stored(conn, session)?.as_ref(), &made, rules.fingerprint());
     if !same {
-        save_state(conn, session, rules.fingerprint(), &json(&made)?)?;
+        save_state(conn, session, rules.fingerprint(), &to_json(&made)?)?;
     }
     Ok(figures > 0 || !same)
 }
@@ -286,24 +244,8 @@ pub(super) fn problems(conn: &PostgresConnection, rules: &CompiledRules) -> Resu
 /// Compares the stored state of a row's session with the archive.
 fn compare(conn: &PostgresConnection, row: &Row, rules: &CompiledRules, problems: &mut Vec<String>) -> Result<()> {
     let key: Uuid = get(row, 0)?;
-    let (made, name) = (compute(conn, key, rules)?, crate::id::SessionId::from_bytes(key.0));
-    let wrong = match get::<Option<&str>>(row, 4)? {
-        None => (!made.is_empty()).then(|| "is missing".to_owned()),
-        Some(state) => match parsed(state) {
-            Err(error) => Some(format!("is damaged ({error})")),
-            // The state was written under other rules, which are unknown here.
-            Ok(_) if opt_int(row, 3)? != Some(rules.fingerprint()) => None,
-            Ok(kept) => (kept != made).then(|| "differs from the archive".to_owned()),
-        },
-    };
-    if let Some(wrong) = wrong {
-        problems.push(format!("the state of session {name} {wrong}; a rebuild recomputes it"));
-    }
-    if get(row, 1)? {
-        problems.push(format!("session {name} has the wrong newest message; a rebuild corrects it"));
-    }
-    if get(row, 2)? {
-        problems.push(format!("session {name} counts its turns wrongly; a rebuild corrects it"));
-    }
+    let (made, name) = (compute(conn, key, rules)?, crate::id::SessionId::from_bytes(key.0).to_string());
+    let stored = get::<Option<String>>(row, 4)?.map(|state| Ok::<_, StoreError>((int(row, 3)?, state))).transpose()?;
+    add_problems(problems, &name, (stored.as_ref(), &made), rules.fingerprint(), [get(row, 1)?, get(row, 2)?]);
     Ok(())
 }

@@ -4,39 +4,28 @@
 use std::{
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use super::{
     connection::PostgresConnection,
     snapshot::PostgresSnapshot,
-    writer::{WriteConnection, copied, may_retry},
+    writer::{WriteConnection, may_retry},
 };
 use crate::{
-    id::AgentId,
     session_state::CompiledRules,
     store::{
         Change, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport, Watch,
-        transaction_guard::{BorrowMark, Borrower, borrow_here, outside, refuse_unsupported, refused},
+        transaction_rules::{
+            BorrowMark, Borrower, TransactionChanges, TransactionProgress, borrow_here, nested, outside,
+        },
     },
 };
 
-enum PgProgress {
-    Open,
-    /// A snapshot is open.
-    Reading,
-    /// A change failed; everything was rolled back.
-    Failed(StoreError),
-    Ended,
-}
-
 struct PgTransactionState {
     writer: WriteConnection,
-    progress: PgProgress,
-    /// Number of the first journal entry; `None` before the first change.
-    group: Option<i64>,
-    /// Agent of the first change.
-    agent: Option<AgentId>,
+    progress: TransactionProgress<()>,
+    changes: TransactionChanges,
     /// True if the transaction was read: what follows depends on it.
     has_read: bool,
     /// Until the transaction ends.
@@ -52,9 +41,8 @@ impl PostgresTransaction {
     pub(super) fn begin(mut writer: WriteConnection, borrower: &Borrower) -> Result<Self> {
         begin_alone(&mut writer)?;
         let mark = Some(borrow_here(borrower));
-        let state =
-            PgTransactionState { writer, progress: PgProgress::Open, group: None, agent: None, has_read: false, mark };
-        Ok(Self { state: Mutex::new(state) })
+        let (progress, changes) = (TransactionProgress::Open(()), TransactionChanges::default());
+        Ok(Self { state: Mutex::new(PgTransactionState { writer, progress, changes, has_read: false, mark }) })
     }
 
     fn state(&self) -> MutexGuard<'_, PgTransactionState> {
@@ -63,26 +51,17 @@ impl PostgresTransaction {
 }
 
 impl PgTransactionState {
-    fn check_open(&self) -> Result<()> {
-        match &self.progress {
-            PgProgress::Open => Ok(()),
-            PgProgress::Reading => Err(refused("a snapshot of the transaction is open; drop it first")),
-            PgProgress::Failed(error) => Err(refused(&format!("the transaction was rolled back: {error}"))),
-            PgProgress::Ended => Err(refused("the transaction has ended")),
-        }
-    }
-
     fn apply(&mut self, change: &Change) -> Result<Receipt> {
-        self.check_open()?;
-        refuse_unsupported(change, self.agent)?;
+        self.progress.open()?;
+        self.changes.check(change)?;
         let start = Instant::now();
-        let mut applied = self.writer.lock_trees(change).and_then(|()| self.writer.apply(change, self.group));
+        let mut applied = self.writer.lock_trees(change).and_then(|()| self.writer.apply(change, self.changes.group));
         // If nothing was read or answered, the first change may begin again.
         for _ in 0..FIRST_ATTEMPTS {
             match &applied {
                 Err(error)
                     if may_retry(error)
-                        && self.agent.is_none()
+                        && self.changes.agent.is_none()
                         && !self.has_read
                         && start.elapsed() < self.writer.wait =>
                 {
@@ -96,8 +75,7 @@ impl PgTransactionState {
         }
         match applied {
             Ok(receipt) => {
-                self.agent.get_or_insert(change.agent);
-                self.group = self.group.or_else(|| i64::try_from(receipt.group).ok().filter(|group| *group > 0));
+                self.changes.add(change.agent, &receipt);
                 Ok(receipt)
             }
             Err(error) => {
@@ -116,7 +94,7 @@ impl PgTransactionState {
 
     fn fail(&mut self, error: &StoreError) {
         self.writer.roll_back();
-        self.progress = PgProgress::Failed(copied(error, Duration::ZERO));
+        self.progress = TransactionProgress::Failed(error.duplicate());
     }
 }
 
@@ -141,7 +119,7 @@ impl Store for PostgresTransaction {
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {
         let mut state = self.state();
-        state.check_open()?;
+        state.progress.open()?;
         if let Err(error) = state.writer.flush() {
             state.fail(&error);
             return Err(error);
@@ -151,13 +129,13 @@ impl Store for PostgresTransaction {
             rules: Arc::clone(&state.writer.rules),
             transaction: self,
         };
-        state.progress = PgProgress::Reading;
+        state.progress = TransactionProgress::Reading;
         state.has_read = true;
         Ok(Box::new(PostgresSnapshot::inside(reader)))
     }
 
     fn begin(&self) -> Result<Arc<dyn Transaction>> {
-        Err(refused("a transaction cannot contain another one"))
+        Err(nested())
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>> {
@@ -181,15 +159,15 @@ impl Transaction for PostgresTransaction {
     fn end(&self, commit: bool) -> Result<()> {
         let mut state = self.state();
         let result = match (&state.progress, commit) {
-            (PgProgress::Ended, _) => return Ok(()),
-            (PgProgress::Open, true) => state.writer.commit(),
-            (_, true) => state.check_open(),
+            (TransactionProgress::Ended, _) => return Ok(()),
+            (TransactionProgress::Open(()), true) => state.writer.commit(),
+            (_, true) => state.progress.open().map(drop),
             (_, false) => Ok(()),
         };
         if !commit || result.is_err() {
             state.writer.roll_back();
         }
-        state.progress = PgProgress::Ended;
+        state.progress = TransactionProgress::Ended;
         state.mark = None;
         result
     }
@@ -222,8 +200,8 @@ impl PgTransactionReader<'_> {
 impl Drop for PgTransactionReader<'_> {
     fn drop(&mut self) {
         let mut state = self.transaction.state();
-        if matches!(state.progress, PgProgress::Reading) {
-            state.progress = PgProgress::Open;
+        if matches!(state.progress, TransactionProgress::Reading) {
+            state.progress = TransactionProgress::Open(());
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{
     connection::{Params, PostgresConnection},
     copy_tables::{CopiedTable, TABLES},
     decode::get,
-    fts_index, recount,
+    fts_index,
 };
 use crate::store::{CopyReport, OpenOptions, Result, Store, StoreError};
 
@@ -43,8 +43,6 @@ pub(in crate::store) fn transfer_from_file(
         report.rows += copy_table(table, &file, &conn, report.rows, progress)?;
     }
     conn.on_all_tables("ANALYZE")?;
-    // A file stores no count of an only child, a database every count.
-    recount::recount_all_nodes(&conn)?;
     fts_index::index_missing(&conn, "")?;
     let (ours, theirs) = (source.snapshot()?, to.snapshot()?);
     report.differences = compare(Compared::of(&*ours), Compared::of(&*theirs))?;

@@ -5,9 +5,8 @@
 //! stores how far the copy is, so that a copy that was cut off continues.
 
 use std::{
-    ffi::OsString,
     fs::{self, File},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
@@ -21,7 +20,7 @@ use super::{
     snapshot::PostgresSnapshot,
     transfer_from_file::CHUNK_ROWS,
 };
-use crate::store::{CopyReport, OpenOptions, Result, Store, StoreError, sqlite};
+use crate::store::{CopyReport, OpenOptions, Result, Store, StoreError, sidecar_path, sqlite};
 
 /// Numbers that are read at once.
 const NUMBERS_CHUNK: u32 = 100_000;
@@ -36,7 +35,7 @@ pub(in crate::store) fn transfer_to_file(
     if to.exists() {
         return Err(StoreError::Conflict(format!("{} exists already", to.display())));
     }
-    let part = part_of(to);
+    let part = sidecar_path(to, ".part");
     let view = PostgresSnapshot::begin(&from.pool, &options.rules)?;
     let numbers = FileNumbers { nodes: numbers(&view, "nodes")?, entries: numbers(&view, "journal")? };
     let mut file = sqlite::open_copy(&part, options)?;
@@ -56,18 +55,10 @@ pub(in crate::store) fn transfer_to_file(
         let file = sqlite::open_copy(&part, options)?;
         file.execute("DELETE FROM settings WHERE name LIKE 'copy.%'", [])?;
         file.close().map_err(|(_, error)| error)?;
-        let io = |error: std::io::Error| StoreError::Io { detail: error.to_string() };
-        File::open(&part).and_then(|file| file.sync_all()).map_err(io)?;
-        fs::rename(&part, to).map_err(io)?;
+        File::open(&part).and_then(|file| file.sync_all())?;
+        fs::rename(&part, to)?;
     }
     Ok(report)
-}
-
-/// The file of an unfinished copy.
-fn part_of(to: &Path) -> PathBuf {
-    let mut name = OsString::from(to);
-    name.push(".part");
-    name.into()
 }
 
 /// The numbers of a table's rows in order.

@@ -40,7 +40,7 @@ pub(super) fn undo(apply: &mut PgChangeApplier<'_>, group: u64) -> Result<()> {
     })
 }
 
-/// True if a session is neither at a node nor at a hidden one.
+/// True if the session has left `node` and stands at a visible node: undo then leaves it there.
 fn has_moved_on(apply: &PgChangeApplier<'_>, session: SessionId, node: (Uuid, i64)) -> Result<bool> {
     let sql = "SELECT tree, position FROM sessions WHERE id = $1";
     let row = apply.conn.query_one(sql, &[&Uuid::from(session)])?;

@@ -1,9 +1,10 @@
 //! Visibility of nodes: pruning, restoring, and the resulting counts. The rules are those of the SQLite backend: a node's
-//! `hidden_by` is the node whose pruning hides it, and a node counts its children of the same tag.
+//! `hidden_by` is the node whose pruning hides it, and a node counts its children with the same `hidden_by`.
 
 use super::{
     apply::{PgAppliedMutation, PgChangeApplier},
-    decode::{get, int, opt_int},
+    connection::PostgresConnection,
+    decode::{CONTINUATIONS, FROM, ONLY_CHILD, get, int, opt_int},
     pending_rows::PgNodeAnchor,
     uuid::Uuid,
 };
@@ -22,7 +23,7 @@ pub(super) fn prune(apply: &mut PgChangeApplier<'_>, id: NodeId) -> Result<PgApp
     if from == Some(root.seq) {
         return Err(StoreError::Conflict("it is pruned already".to_owned()));
     }
-    let branch = retag_branch(apply, &root, from, Some(root.seq))?;
+    let branch = set_hidden_by(apply, &root, from, Some(root.seq))?;
     apply.receipt.affected += messages(apply, root.tree, &branch)?.max(1);
     apply.check_prune_lease(root.tree, &branch)?;
     apply.mark_stale(root.tree, &branch)?;
@@ -40,8 +41,8 @@ pub(super) fn restore(apply: &mut PgChangeApplier<'_>, id: NodeId) -> Result<PgA
         }
         None => return Err(StoreError::Conflict("it is not pruned".to_owned())),
     }
-    let to = inherited_tag(apply, &root)?;
-    let branch = retag_branch(apply, &root, Some(root.seq), to)?;
+    let to = outer_hidden_by(apply, &root)?;
+    let branch = set_hidden_by(apply, &root, Some(root.seq), to)?;
     apply.receipt.affected += messages(apply, root.tree, &branch)?.max(1);
     apply.mark_stale(root.tree, &branch)?;
     if to.is_none() {
@@ -50,29 +51,29 @@ pub(super) fn restore(apply: &mut PgChangeApplier<'_>, id: NodeId) -> Result<PgA
     Ok(PgAppliedMutation::new(root.tree, Some(root.seq), Some(Mutation::Prune { node: id })))
 }
 
-/// The tag that a node without its own pruning has: that of its parent or, for a version, of its place. For the first
+/// The `hidden_by` of a node without its own pruning: that of its parent or, for a version, of its place. For the first
 /// half of a split the place is the split node.
-fn inherited_tag(apply: &PgChangeApplier<'_>, node: &PgNodeAnchor) -> Result<Option<i64>> {
+fn outer_hidden_by(apply: &PgChangeApplier<'_>, node: &PgNodeAnchor) -> Result<Option<i64>> {
     let place = if node.kind == EdgeKind::Version { node.version_of.or(node.edited_from) } else { None };
-    tag_of(apply, node.tree, node.parent, place)
+    inherited_hidden_by(apply, node.tree, node.parent, place)
 }
 
-/// The tag inherited from `parent` and, for a version, from `place`.
-pub(super) fn tag_of(
+/// The `hidden_by` inherited from `parent` and, for a version, from `place`.
+pub(super) fn inherited_hidden_by(
     apply: &PgChangeApplier<'_>,
     tree: Uuid,
     parent: Option<i64>,
     place: Option<i64>,
 ) -> Result<Option<i64>> {
     for node in [parent, place].into_iter().flatten() {
-        if let Some(mark) = hidden_by(apply, tree, node)? {
-            return Ok(Some(mark));
+        if let Some(by) = hidden_by(apply, tree, node)? {
+            return Ok(Some(by));
         }
     }
     Ok(None)
 }
 
-/// The tag of a node.
+/// The node whose pruning hides a node.
 pub(super) fn hidden_by(apply: &PgChangeApplier<'_>, tree: Uuid, node: i64) -> Result<Option<i64>> {
     if let Some(known) = apply.state.states.get(&(tree, node)) {
         return Ok(known.hidden_by);
@@ -93,27 +94,28 @@ fn hide_unsupported(apply: &mut PgChangeApplier<'_>, tree: Uuid, branch: &[i64])
     for row in apply.conn.query(sql, &[&tree, &branch])? {
         let version = apply.place_at(tree, int(&row, 0)?)?;
         if hidden_by(apply, tree, version.seq)?.is_none()
-            && let Some(mark) = inherited_tag(apply, &version)?
+            && let Some(by) = outer_hidden_by(apply, &version)?
         {
-            retag_branch(apply, &version, None, Some(mark))?;
+            set_hidden_by(apply, &version, None, Some(by))?;
         }
     }
     Ok(())
 }
 
-/// Changes the tag `from` to `to` in the branch at `root`; returns its nodes.
-fn retag_branch(
+/// Changes `hidden_by` from `from` to `to` in the branch at `root`; returns its nodes.
+fn set_hidden_by(
     apply: &mut PgChangeApplier<'_>,
     root: &PgNodeAnchor,
     from: Option<i64>,
     to: Option<i64>,
 ) -> Result<Vec<i64>> {
     let branch = collect(apply, root, from)?;
-    apply.conn.execute(
-        "INSERT INTO node_state (tree, node, hidden_by) SELECT $1, node, $3 FROM unnest($2::bigint[]) b (node)
-         ON CONFLICT (tree, node) DO UPDATE SET hidden_by = excluded.hidden_by",
-        &[&root.tree, &branch, &to],
-    )?;
+    let sql = format!(
+        "INSERT INTO node_state (tree, node, continuations, hidden_by)
+         SELECT n.tree, n.seq, {CONTINUATIONS}, $3 {FROM} WHERE n.tree = $1 AND n.seq = ANY($2)
+         ON CONFLICT (tree, node) DO UPDATE SET hidden_by = excluded.hidden_by"
+    );
+    apply.conn.execute(&sql, &[&root.tree, &branch, &to])?;
     // The parent shares this branch's visibility, apart from the tag that changes here.
     let shown = from == Some(root.seq);
     let children = match (root.kind, root.parent) {
@@ -126,8 +128,8 @@ fn retag_branch(
     Ok(branch)
 }
 
-/// The nodes of a branch with the same tag: children, versions, and first halves of splits.
-fn collect(apply: &PgChangeApplier<'_>, root: &PgNodeAnchor, mark: Option<i64>) -> Result<Vec<i64>> {
+/// The nodes of a branch with the same `hidden_by`: children, versions, and first halves of splits.
+fn collect(apply: &PgChangeApplier<'_>, root: &PgNodeAnchor, hidden_by: Option<i64>) -> Result<Vec<i64>> {
     let sql = "WITH RECURSIVE branch (node) AS (
              SELECT $2::bigint
              UNION
@@ -140,7 +142,7 @@ fn collect(apply: &PgChangeApplier<'_>, root: &PgNodeAnchor, mark: Option<i64>) 
              WHERE s.hidden_by IS NOT DISTINCT FROM $3
          )
          SELECT node FROM branch";
-    apply.conn.query(sql, &[&root.tree, &root.seq, &mark])?.iter().map(|row| int(row, 0)).collect()
+    apply.conn.query(sql, &[&root.tree, &root.seq, &hidden_by])?.iter().map(|row| int(row, 0)).collect()
 }
 
 /// Updates the parent's count when a child of `kind` is added, hidden or shown; returns the count.
@@ -157,11 +159,19 @@ pub(super) fn count_child(
         EdgeKind::Version => "versions",
         EdgeKind::Context | EdgeKind::Instruction | EdgeKind::Tool | EdgeKind::Thought => return Ok(0),
     };
-    let sql = format!(
-        "INSERT INTO node_state (tree, node, {column}) VALUES ($1, $2, $3)
-         ON CONFLICT (tree, node) DO UPDATE SET {column} = node_state.{column} + excluded.{column} RETURNING {column}"
-    );
+    ensure_state(apply.conn, tree, node)?;
+    let sql =
+        format!("UPDATE node_state SET {column} = {column} + $3 WHERE tree = $1 AND node = $2 RETURNING {column}");
     int(&apply.conn.query_one(&sql, &[&tree, &node, &by])?, 0)
+}
+
+/// Makes a node's row in `node_state` if it has none.
+pub(super) fn ensure_state(conn: &PostgresConnection, tree: Uuid, node: i64) -> Result<()> {
+    let sql = format!(
+        "INSERT INTO node_state (tree, node, continuations)
+         SELECT n.tree, n.seq, {ONLY_CHILD} FROM nodes n WHERE n.tree = $1 AND n.seq = $2 ON CONFLICT DO NOTHING"
+    );
+    conn.execute(&sql, &[&tree, &node]).map(drop)
 }
 
 /// Subtracts a branch from its tree's counts, or adds it. `children` is the parent's current number of continuations.

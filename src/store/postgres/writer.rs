@@ -68,10 +68,8 @@ impl PgWriterHandle {
         let (queue, jobs) = mpsc::channel();
         let alone = || WriteConnection { is_alone: true, ..WriteConnection::new(server.clone(), options) };
         let (worker, indexer) = (alone(), PgIndexer::new(alone()));
-        let thread = thread::Builder::new()
-            .name("loomtree-writer".to_owned())
-            .spawn(move || run(worker, indexer, &jobs))
-            .map_err(|e| StoreError::Io { detail: e.to_string() })?;
+        let thread =
+            thread::Builder::new().name("loomtree-writer".to_owned()).spawn(move || run(worker, indexer, &jobs))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
@@ -260,8 +258,8 @@ fn run(mut worker: WriteConnection, mut indexer: PgIndexer, jobs: &mpsc::Receive
 }
 
 impl WriteConnection {
-    /// Commits changes in one transaction and answers them. Returns those whose trees other transactions hold; if it is
-    /// `divided`, the others do not wait for these.
+    /// Commits changes in one transaction and answers them. Returns the changes whose trees other transactions hold. If
+    /// `is_divided`, the other changes are committed without waiting for them.
     fn commit_group(&mut self, mut group: Vec<PgWriteJob>, mut is_divided: bool) -> Vec<PgWriteJob> {
         let start = Instant::now();
         let mut pause = RETRY_PAUSES[0];
@@ -292,8 +290,12 @@ impl WriteConnection {
                 continue;
             }
             if !may_retry(&error) || start.elapsed() > self.wait {
+                let error = match error {
+                    StoreError::Busy { .. } => StoreError::Busy { waited: self.wait },
+                    error => error,
+                };
                 for job in group {
-                    drop(job.reply.send(Err(copied(&error, self.wait))));
+                    drop(job.reply.send(Err(error.duplicate())));
                 }
                 break;
             }
@@ -345,7 +347,7 @@ impl WriteConnection {
     fn answer(&mut self, group: Vec<PgWriteJob>, receipts: Vec<Receipt>) {
         let mut purges = Vec::new();
         for (job, receipt) in group.into_iter().zip(receipts) {
-            if is_purge(&job.change.0) {
+            if job.change.0.is_purge() {
                 purges.push((job, receipt));
                 continue;
             }
@@ -355,35 +357,17 @@ impl WriteConnection {
         if purges.is_empty() {
             return;
         }
-        let (server, wait) = (self.server.clone(), self.wait);
+        let server = self.server.clone();
         let run = move || {
             let vacuumed = vacuum(&server);
             for (job, receipt) in purges {
                 drop(job.change);
-                let result = vacuumed.as_ref().map(|()| receipt).map_err(|error| copied(error, wait));
+                let result = vacuumed.as_ref().map(|()| receipt).map_err(StoreError::duplicate);
                 drop(job.reply.send(result));
             }
         };
         self.vacuums.retain(|vacuum| !vacuum.is_finished());
         // Without a thread the callers find their channels closed.
         self.vacuums.extend(thread::Builder::new().name("loomtree-vacuum".to_owned()).spawn(run));
-    }
-}
-
-/// True if the change contains a purge.
-fn is_purge(change: &Change) -> bool {
-    change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)))
-}
-
-/// The same error for another caller.
-pub(super) fn copied(error: &StoreError, wait: Duration) -> StoreError {
-    match error {
-        StoreError::Full => StoreError::Full,
-        StoreError::Busy { .. } => StoreError::Busy { waited: wait },
-        StoreError::Conflict(said) => StoreError::Conflict(said.clone()),
-        StoreError::SessionEnded => StoreError::SessionEnded,
-        StoreError::Refused(said) => StoreError::Refused(said.clone()),
-        StoreError::Io { detail } => StoreError::Io { detail: detail.clone() },
-        other => StoreError::Io { detail: other.to_string() },
     }
 }

@@ -17,6 +17,7 @@ use super::{
     tables::{bookmarks, delegations, journal, nodes, trees},
     undo, visibility,
 };
+pub(super) use crate::store::mutation_rules::unsupported;
 use crate::{
     id::{IdSource, NodeId},
     session_state::CompiledRules,
@@ -40,11 +41,6 @@ impl AppliedMutation {
 
 /// The kind of a mutation and its journal data; `None`: it changed nothing, or is not journaled.
 pub(super) type Applied = (ChangeKind, Option<AppliedMutation>);
-
-/// The error of a mutation that is dispatched to a function without a case for it.
-pub(super) fn unsupported() -> StoreError {
-    StoreError::Refused("this mutation cannot be applied here".to_owned())
-}
 
 /// The state of applying one change inside a transaction.
 pub(super) struct ChangeApplier<'a> {
@@ -167,6 +163,7 @@ impl<'a> ChangeApplier<'a> {
     }
 
     fn apply_one(&mut self, mutation: &Mutation) -> Result<Applied> {
+        mutation.check()?;
         match mutation.family() {
             MutationFamily::Node => self.apply_node(mutation),
             MutationFamily::Tree => self.apply_tree(mutation),

@@ -6,11 +6,11 @@ use super::{
         leases::{self, Held},
         sessions,
     },
-    visibility::{self, RetaggedBranch},
+    visibility::{self, ChangedBranch},
 };
 use crate::{
     id::{AgentId, NodeId},
-    store::{Result, lease_rules},
+    store::{Result, lease_permission},
     types::Timestamp,
 };
 
@@ -37,7 +37,7 @@ impl ChangeApplier<'_> {
     /// The node whose children are the continuations of every version of `node`.
     fn place(&mut self, node: NodeId) -> Result<i64> {
         let node = self.node(node)?;
-        Ok(visibility::common(self.conn, node)?.row)
+        Ok(visibility::original_of(self.conn, node)?.row)
     }
 
     /// Fails if another agent holds the lease of the position at which `author` appends.
@@ -50,7 +50,7 @@ impl ChangeApplier<'_> {
     }
 
     /// Fails if another agent holds a lease inside the branch that was just pruned.
-    pub(super) fn check_prune_lease(&mut self, branch: &RetaggedBranch<'_>) -> Result<()> {
+    pub(super) fn check_prune_lease(&mut self, branch: &ChangedBranch<'_>) -> Result<()> {
         for held in self.leases()? {
             if !self.held_by_change(&held) && branch.contains(self.conn, held.node)? {
                 return Err(leases::refusal(self.conn, &held, self.change.at)?);
@@ -62,7 +62,7 @@ impl ChangeApplier<'_> {
     /// True if the lease permits this change.
     fn held_by_change(&self, held: &Held) -> bool {
         let agent_of = |session| sessions::agent(self.conn, session);
-        lease_rules::permits((held.agent, held.session), (self.agent, self.session), agent_of)
+        lease_permission::permits((held.agent, held.session), (self.agent, self.session), agent_of)
     }
 
     /// The current leases. Usually there are none; then this neither reads nor allocates.

@@ -9,6 +9,7 @@ use super::{
     apply::{AppliedMutation, ChangeApplier},
     fts_index::IndexEntry,
     insert::WIDE_ROWS,
+    shown_position::nearest_visible,
     tables::{
         journal,
         nodes::{self, Anchor},
@@ -222,13 +223,13 @@ impl<'a> ChangeApplier<'a> {
                 let row = self.session_row(session)?;
                 let position = sessions::open_position(self.conn, row)?
                     .ok_or_else(|| StoreError::Conflict("the session has no position yet".to_owned()))?;
-                let parent = visibility::nearest_visible(self.conn, position)?;
+                let parent = nearest_visible(self.conn, position)?;
                 (parent.tree, Some(parent))
             }
         };
         match (parent, node.kind) {
             // Continuations of any version have the original as their parent.
-            (Some(p), EdgeKind::Continuation) => Ok((tree, Some(visibility::common(self.conn, p)?))),
+            (Some(p), EdgeKind::Continuation) => Ok((tree, Some(visibility::original_of(self.conn, p)?))),
             (None, kind) if kind != EdgeKind::Continuation => {
                 Err(StoreError::Refused("a root is a continuation".to_owned()))
             }
@@ -281,7 +282,7 @@ impl<'a> ChangeApplier<'a> {
                             self.cache.stateless.remove(&original);
                             nodes::count_child(self.conn, original, kind, 1)?;
                         }
-                        (0, visibility::tag_of(self.conn, Some(parent.row), place)?)
+                        (0, visibility::inherited_hidden_by(self.conn, Some(parent.row), place)?)
                     }
                     _ => nodes::count_child(self.conn, parent.row, kind, 1)?,
                 }

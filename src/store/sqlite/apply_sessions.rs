@@ -2,12 +2,12 @@
 
 use super::{
     apply::{Applied, AppliedMutation, ChangeApplier, unsupported},
-    decode::UlidCache,
     tables::{
         agents,
         nodes::{self, Anchor},
         received_turns, session_states, sessions, trees,
     },
+    ulid_cache::UlidCache,
 };
 use crate::{
     session_state::TurnRecord,

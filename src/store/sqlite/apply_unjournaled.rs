@@ -15,13 +15,8 @@ impl ChangeApplier<'_> {
     /// Updates the session's time of last activity, also for read-only commands. Skipped for turns and session updates,
     /// which set it themselves.
     pub(super) fn touch_session(&self) -> Result<()> {
-        let sets_activity = |m: &Mutation| {
-            matches!(m, Mutation::Append(_) | Mutation::CreateSession(_) | Mutation::UpdateSession { .. })
-        };
         match self.session {
-            Some(session) if !self.change.mutations.iter().any(sets_activity) => {
-                sessions::touch(self.conn, session, self.change.at)
-            }
+            Some(session) if !self.change.sets_activity() => sessions::touch(self.conn, session, self.change.at),
             _ => Ok(()),
         }
     }
@@ -71,9 +66,6 @@ impl ChangeApplier<'_> {
     fn summarize(&mut self, of: SummarySubject, after: u64, summary: &Summary) -> Result<()> {
         if journal::has_since(self.conn, after, ChangeKind::Purge)? {
             return Err(StoreError::Conflict("content was purged while the summary was made".to_owned()));
-        }
-        if summary.content.trim().is_empty() {
-            return Err(StoreError::Refused("a summary must not be empty".to_owned()));
         }
         let target = match of {
             SummarySubject::Node(id) => ("node", self.node(id)?.row),

@@ -62,5 +62,5 @@ fn run(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Resu
         }
     }
     target.close().map_err(|(_, error)| error)?;
-    std::fs::File::open(to).and_then(|file| file.sync_all()).map_err(|e| StoreError::Io { detail: e.to_string() })
+    Ok(std::fs::File::open(to).and_then(|file| file.sync_all())?)
 }

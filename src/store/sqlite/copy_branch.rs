@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
-    decode::{self, FROM, NODE, NodeRow},
+    decode::{FROM, NODE, NodeRow},
     staged_copy,
     tables::{
         journal::Added,
@@ -18,6 +18,7 @@ use super::{
         staged_nodes::UNSTAGED,
         trees,
     },
+    ulid_cache::UlidCache,
     visibility,
 };
 use crate::{
@@ -54,7 +55,7 @@ pub(super) struct BranchCopy {
     pub(super) source: Anchor,
     pub(super) target: Anchor,
     /// The visibility of the source; nodes with another one are not copied.
-    pub(super) mark: Option<i64>,
+    pub(super) hidden_by: Option<i64>,
     /// The original of the source if that is a version: its continuations belong to the branch.
     place: Option<Anchor>,
     /// Row number of the copy's root; `None` until it is copied.
@@ -71,14 +72,14 @@ pub(super) struct BranchCopy {
 impl BranchCopy {
     pub(super) fn begin(apply: &mut ChangeApplier<'_>, from: NodeId, to: NodeId, id: NodeId) -> Result<Self> {
         let (source, target) = (apply.node(from)?, apply.node(to)?);
-        let place = visibility::common(apply.conn, source)?;
+        let place = visibility::original_of(apply.conn, source)?;
         Ok(Self {
             id,
             to,
             place: (place.row != source.row).then_some(place),
             source,
             target,
-            mark: nodes::hidden_by(apply.conn, source.row)?,
+            hidden_by: nodes::hidden_by(apply.conn, source.row)?,
             root: None,
             added: Added::default(),
             next: BinaryHeap::from([Reverse(source.row)]),
@@ -105,7 +106,7 @@ impl BranchCopy {
             .prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"))?
             .query_row([row], NodeRow::read)?;
         let (parent_row, version_row, edited_row) = (read.parent, read.version_of, read.edited_from);
-        let node = decode::UlidCache::new(apply.conn).finish(vec![read])?.pop();
+        let node = UlidCache::new(apply.conn).finish(vec![read])?.pop();
         let node = node.ok_or_else(|| StoreError::not_found("node", row))?;
         let bytes = node.content.len() + node.raw.as_ref().map_or(0, String::len);
         self.find_children(apply.conn, row, node.depth)?;
@@ -137,7 +138,7 @@ impl BranchCopy {
         // The versions of a root are its children.
         let other_versions = self.place.map_or(NO_ROW, |place| place.row);
         let mut rows =
-            children.query(params![self.source.tree, depth + 1, row, self.last, self.mark, other_versions])?;
+            children.query(params![self.source.tree, depth + 1, row, self.last, self.hidden_by, other_versions])?;
         while let Some(child) = rows.next()? {
             self.next.push(Reverse(child.get(0)?));
         }
@@ -150,7 +151,7 @@ impl BranchCopy {
             "SELECT n.seq, n.parent FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
              WHERE n.seq > ?1 AND +n.tree = ?2 AND {HIDDEN_BY} IS ?3 AND {UNSTAGED} ORDER BY n.seq"
         ))?;
-        let mut rows = appended.query(params![self.last, self.source.tree, self.mark])?;
+        let mut rows = appended.query(params![self.last, self.source.tree, self.hidden_by])?;
         while let Some(row) = rows.next()? {
             // A child of a node that is not copied yet is found with that node.
             if row.get::<_, Option<i64>>(1)?.is_some_and(|parent| self.copies.contains_key(&parent)) {

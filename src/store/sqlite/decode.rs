@@ -1,9 +1,4 @@
-//! Decoding of rows into records, and of row numbers into ULIDs. A value that does not decode is an error.
-
-use std::{
-    cell::{Cell, RefCell},
-    collections::HashMap,
-};
+//! Decoding of rows into records. A value that does not decode is an error.
 
 use rusqlite::{
     CachedStatement, Connection, OptionalExtension, Row,
@@ -13,7 +8,7 @@ use rusqlite::{
 use super::{path::PathRecord, tables::retags::hidden_by};
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
-    store::{ChangeKind, Mutation, Result, StoreError},
+    store::{ChangeKind, Mutation, Result},
     types::{
         AuthorType, ContentHash, EdgeKind, JournalEntry, Json, Node, NodeState, Op, Timestamp, ToolCallFields, WorkItem,
     },
@@ -62,18 +57,18 @@ pub(super) struct NodeRow {
     pub(super) row: i64,
     pub(super) parent: Option<i64>,
     pub(super) version_of: Option<i64>,
-    tree: i64,
-    author: i64,
-    session: Option<i64>,
+    pub(super) tree: i64,
+    pub(super) author: i64,
+    pub(super) session: Option<i64>,
     pub(super) edited_from: Option<i64>,
-    hidden_by: Option<i64>,
-    bookmarked: bool,
+    pub(super) hidden_by: Option<i64>,
+    pub(super) bookmarked: bool,
     /// Stored count; `None`: the node has no state, and so at most one continuation.
-    continuations: Option<u32>,
+    pub(super) continuations: Option<u32>,
 }
 
 impl NodeRow {
-    /// Decodes the columns of [`NODE`]. [`UlidCache::finish`] fills in the ids that it refers to.
+    /// Decodes the columns of [`NODE`]. [`UlidCache::finish`](super::ulid_cache::UlidCache::finish) fills in the ids that it refers to.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let mut node = Self::read_stateless(row)?;
         // Most nodes have no state.
@@ -178,7 +173,7 @@ impl StateRow {
                 annotations: row.get(at + 2)?,
                 links: row.get(at + 3)?,
                 versions: row.get(at + 4)?,
-                pruned_by: None,
+                hidden_by: None,
                 excluded: row.get(at + 7)?,
                 bookmark: None,
             },
@@ -250,146 +245,6 @@ fn conversion_error(
     error: impl std::error::Error + Send + Sync + 'static,
 ) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(error))
-}
-
-/// A cache of ULIDs by row number, for one snapshot or transaction.
-pub(super) struct UlidCache<'c> {
-    conn: &'c Connection,
-    trees: RememberedNames,
-    agents: RememberedNames,
-    sessions: RememberedNames,
-}
-
-/// The cached ULIDs of one table. `last` is the previous lookup, because consecutive nodes usually share it.
-#[derive(Default)]
-struct RememberedNames {
-    last: Cell<Option<(i64, [u8; 16])>>,
-    all: RefCell<HashMap<i64, [u8; 16]>>,
-}
-
-impl<'c> UlidCache<'c> {
-    pub(super) fn new(conn: &'c Connection) -> Self {
-        Self {
-            conn,
-            trees: RememberedNames::default(),
-            agents: RememberedNames::default(),
-            sessions: RememberedNames::default(),
-        }
-    }
-
-    fn remembered(&self, of: &RememberedNames, table: &'static str, row: i64) -> Result<[u8; 16]> {
-        if let Some((_, ulid)) = of.last.get().filter(|(last, _)| *last == row) {
-            return Ok(ulid);
-        }
-        if let Some(ulid) = of.all.borrow().get(&row) {
-            of.last.set(Some((row, *ulid)));
-            return Ok(*ulid);
-        }
-        let sql = match table {
-            "trees" => "SELECT ulid FROM trees WHERE id = ?1",
-            "agents" => "SELECT ulid FROM agents WHERE id = ?1",
-            _ => "SELECT ulid FROM sessions WHERE id = ?1",
-        };
-        let ulid = self
-            .conn
-            .prepare_cached(sql)?
-            .query_row([row], |r| r.get(0))
-            .optional()?
-            .ok_or_else(|| StoreError::Undecodable(format!("row {row} of {table} is missing")))?;
-        of.all.borrow_mut().insert(row, ulid);
-        of.last.set(Some((row, ulid)));
-        Ok(ulid)
-    }
-
-    pub(super) fn tree(&self, row: i64) -> Result<TreeId> {
-        self.remembered(&self.trees, "trees", row).map(TreeId::from_bytes)
-    }
-
-    pub(super) fn agent(&self, row: i64) -> Result<AgentId> {
-        self.remembered(&self.agents, "agents", row).map(AgentId::from_bytes)
-    }
-
-    pub(super) fn session(&self, row: i64) -> Result<SessionId> {
-        self.remembered(&self.sessions, "sessions", row).map(SessionId::from_bytes)
-    }
-
-    /// Reads the ULID of a node.
-    pub(super) fn node(&self, row: i64) -> Result<NodeId> {
-        self.conn
-            .prepare_cached("SELECT ulid FROM nodes WHERE seq = ?1")?
-            .query_row([row], |r| r.get(0))
-            .optional()?
-            .map(NodeId::from_bytes)
-            .ok_or_else(|| StoreError::Undecodable(format!("node {row} is missing")))
-    }
-
-    /// Counts the versions of a place that have the same visibility. The state's own count includes all versions ever
-    /// added, and selects the places that need this query.
-    fn versions(&self, place: i64, hidden_by: Option<i64>) -> Result<u32> {
-        Ok(self
-            .conn
-            .prepare_cached(concat!(
-                "SELECT count(*) FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
-                 WHERE n.version_of = ?1 AND n.kind = 6 AND (",
-                hidden_by!("s"),
-                ") IS ?2"
-            ))?
-            .query_row(rusqlite::params![place, hidden_by], |r| r.get(0))?)
-    }
-
-    /// Counts the continuations (0 or 1) of a node without state.
-    fn only_child(&self, tree: i64, depth: u32, row: i64) -> Result<u32> {
-        Ok(self
-            .conn
-            .prepare_cached("SELECT count(*) FROM nodes WHERE tree = ?1 AND depth = ?2 AND parent = ?3 AND kind = 0")?
-            .query_row(rusqlite::params![tree, depth + 1, row], |r| r.get(0))?)
-    }
-
-    /// Fills in the ids and counts that a row does not hold. Nodes among `rows` are not looked up again.
-    pub(super) fn finish(&self, mut rows: Vec<NodeRow>) -> Result<Vec<Node>> {
-        // On a path, the next row is the node's continuation.
-        let follows: Vec<bool> = rows
-            .iter()
-            .zip(rows.iter().skip(1))
-            .map(|(r, next)| next.parent == Some(r.row) && next.node.kind == EdgeKind::Continuation)
-            .collect();
-        let ids: Vec<(i64, NodeId)> = rows.iter().map(|r| (r.row, r.node.id)).collect();
-        let mut known: Option<HashMap<i64, NodeId>> = None;
-        // On a path the parent is the previous row; in a list of children it is the previous row's parent.
-        let mut last: Option<(i64, NodeId)> = None;
-        let mut find = |at: usize, row: i64| -> Result<NodeId> {
-            let before = at.checked_sub(1).and_then(|at| ids.get(at));
-            if let Some((_, id)) = [before, last.as_ref()].into_iter().flatten().find(|(seen, _)| *seen == row) {
-                return Ok(*id);
-            }
-            let known = known.get_or_insert_with(|| ids.iter().copied().collect());
-            let id = known.get(&row).map_or_else(|| self.node(row), |id| Ok(*id))?;
-            last = Some((row, id));
-            Ok(id)
-        };
-        for (at, r) in rows.iter_mut().enumerate() {
-            let node = &mut r.node;
-            node.tree = self.tree(r.tree)?;
-            node.author = self.agent(r.author)?;
-            node.session = r.session.map(|s| self.session(s)).transpose()?;
-            node.parent = r.parent.map(|row| find(at, row)).transpose()?;
-            node.edited_from = r.edited_from.map(|row| find(at, row)).transpose()?;
-            node.version_of = r.version_of.map(|row| find(at, row)).transpose()?;
-            node.state.pruned_by = r.hidden_by.map(|row| find(at, row)).transpose()?;
-            node.state.continuations = match r.continuations {
-                Some(kept) => kept,
-                None if follows.get(at) == Some(&true) => 1,
-                None => self.only_child(r.tree, node.depth, r.row)?,
-            };
-            if node.state.versions > 0 {
-                node.state.versions = self.versions(r.row, r.hidden_by)?;
-            }
-            if r.bookmarked {
-                node.state.bookmark = super::tables::bookmarks::label(self.conn, r.row)?;
-            }
-        }
-        Ok(rows.into_iter().map(|row| row.node).collect())
-    }
 }
 
 /// Decodes a journal entry.

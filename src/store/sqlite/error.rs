@@ -73,16 +73,3 @@ pub(super) fn at_open(error: Error, path: &Path) -> StoreError {
 pub(super) fn is_busy(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
-
-/// An equal error for another caller, without its cause.
-pub(super) fn clone_error(error: &StoreError) -> StoreError {
-    match error {
-        StoreError::Full => StoreError::Full,
-        StoreError::ReadOnly { path } => StoreError::ReadOnly { path: path.clone() },
-        StoreError::Busy { waited } => StoreError::Busy { waited: *waited },
-        StoreError::Damaged { detail } => StoreError::Damaged { detail: detail.clone() },
-        StoreError::Conflict(said) => StoreError::Conflict(said.clone()),
-        StoreError::SessionEnded => StoreError::SessionEnded,
-        other => StoreError::Io { detail: other.to_string() },
-    }
-}

@@ -9,7 +9,7 @@ use std::{
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 use serde_json::Value;
 
-use crate::store::{Result, StoreError};
+use crate::store::{Result, StoreError, sidecar_path};
 
 /// Time to wait for the other program's lock.
 const MAX_LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -174,9 +174,7 @@ impl ForeignDatabase {
 /// Returns the bytes that may be read of a database. Readers read each row a few times; text that is not UTF-8 grows.
 fn max_read(path: &Path) -> u64 {
     let bytes = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    (bytes(path) + bytes(Path::new(&log))).saturating_mul(MAX_READS)
+    (bytes(path) + bytes(&sidecar_path(path, "-wal"))).saturating_mul(MAX_READS)
 }
 
 /// The error of reading another program's file. The own errors name damage of the own file.

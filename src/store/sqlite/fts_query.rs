@@ -45,7 +45,7 @@ pub(super) fn postings(
     let mut ratio = 1;
     if let Some(own) = &range.nodes {
         reading.read_all(words, &mut found)?;
-        ratio = found.all / (own.len() as u64).max(1) + 1;
+        ratio = found.passage_count / (own.len() as u64).max(1) + 1;
     } else {
         let horizons = reading.read_newest_first(words, most, &mut found)?;
         reading.read_combinations(words, &horizons, &mut found)?;
@@ -129,7 +129,7 @@ impl PostingReader<'_> {
                 self.passages.add_hit(row.get(0)?, at, found);
             }
             let said = &mut found.words[at];
-            (said.complete, said.about) = (true, said.hits.len() as u64);
+            (said.complete, said.estimated_passages) = (true, said.hits.len() as u64);
         }
         Ok(())
     }
@@ -166,7 +166,8 @@ impl PostingReader<'_> {
             let (all, read) = ((last - first).max(1), (last - horizon).max(1));
             let hits = word.hits.len() as u64;
             // Extrapolates from the rows that were read.
-            word.about = if word.complete { hits } else { number(all) / (number(read) / hits.max(1)).max(1) };
+            word.estimated_passages =
+                if word.complete { hits } else { number(all) / (number(read) / hits.max(1)).max(1) };
         }
         Ok(horizons)
     }
@@ -175,8 +176,10 @@ impl PostingReader<'_> {
     fn count_repeats(&self, words: &[String], most: u64, found: &mut Postings) -> Result<()> {
         let sql = "SELECT doc, count(*) FROM recall_terms WHERE term = ?1 GROUP BY doc HAVING count(*) > 1";
         let mut statement = self.conn.prepare_cached(sql)?;
-        for (word, said) in
-            words.iter().zip(&mut found.words).filter(|(_, said)| said.complete && (1..=most).contains(&said.about))
+        for (word, said) in words
+            .iter()
+            .zip(&mut found.words)
+            .filter(|(_, said)| said.complete && (1..=most).contains(&said.estimated_passages))
         {
             let mut rows = statement.query([word])?;
             let mut counts: HashMap<usize, u32, RandomState> = HashMap::default();

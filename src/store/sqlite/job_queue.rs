@@ -1,7 +1,7 @@
 //! The writer thread's queue of jobs, and the place where its state is while the thread sleeps.
 //!
 //! Waking a thread and waiting for its reply takes as long as a small commit. While the thread sleeps, a caller that would
-//! wait for it commits on its own thread instead ([`super::commit_here`]). A queued job is counted until the thread has
+//! wait for it commits on its own thread instead ([`super::caller_thread_commit`]). A queued job is counted until the thread has
 //! both the job and the writer, so that a caller never overtakes a change that was queued before.
 
 use std::{

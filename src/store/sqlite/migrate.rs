@@ -3,10 +3,7 @@
 //! The file stores a checksum of each applied migration, so that an edited migration is detected. A file of a newer
 //! version or of another program is refused before any write. An older file with content is copied first.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::Path};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
@@ -18,7 +15,7 @@ use super::{
     row_checksums, session_figures, session_state,
     tables::agents,
 };
-use crate::store::{OpenOptions, Result, StoreError, default_agents};
+use crate::store::{OpenOptions, Result, StoreError, default_agents, sidecar_path};
 use crate::text_index::WordTokenizer;
 use crate::types::Timestamp;
 
@@ -218,19 +215,15 @@ fn begin<'c>(conn: &'c mut Connection, options: &OpenOptions) -> Result<rusqlite
 /// an open write transaction; the lock prevents other writers meanwhile. The copy is renamed when it is complete. A
 /// partial copy of the same name is replaced.
 fn backup_beside(path: &Path, version: usize, options: &OpenOptions) -> Result<()> {
-    let named = |end: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".schema-{version}-{}.{end}", options.clock.now().as_millis()));
-        PathBuf::from(name)
-    };
+    let at = options.clock.now().as_millis();
+    let named = |end: &str| sidecar_path(path, &format!(".schema-{version}-{at}.{end}"));
     let (part, to) = (named("part"), named("bak"));
-    let io = |e: std::io::Error| StoreError::Io { detail: e.to_string() };
     if part.exists() {
-        std::fs::remove_file(&part).map_err(io)?;
+        std::fs::remove_file(&part)?;
     }
     let reader = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     backup::copy(&reader, &part, &mut |_, _| {})?;
-    std::fs::rename(&part, &to).map_err(io)?;
+    std::fs::rename(&part, &to)?;
     tracing::info!(to = %to.display(), "backup before migrating");
     Ok(())
 }

@@ -176,7 +176,7 @@ fn rows<R: PathRecord>(conn: &Connection, to: i64, versions: &[i64], limit: usiz
                 }
             }
             if node.version_of().is_some() {
-                read_already.push(visibility::common(conn, anchor(conn, node.row())?)?.row);
+                read_already.push(visibility::original_of(conn, anchor(conn, node.row())?)?.row);
             }
             path.push(node);
         }
@@ -187,7 +187,7 @@ fn rows<R: PathRecord>(conn: &Connection, to: i64, versions: &[i64], limit: usiz
 /// Follows the newest visible continuations from a row and returns the last row.
 pub(super) fn leaf(conn: &Connection, row: i64) -> Result<i64> {
     let own = anchor(conn, row)?;
-    let mut at = visibility::common(conn, own)?;
+    let mut at = visibility::original_of(conn, own)?;
     let hidden = hidden_by(conn, row)?;
     // One statement that reads two numbers of the index per step: a tree may be a million nodes deep.
     let mut statement = conn.prepare_cached(&format!(

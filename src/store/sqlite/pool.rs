@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 use super::{error::at_open, prepared_change::ChangePreparer, row_checksums};
 use crate::{
     session_state::CompiledRules,
-    store::{OpenOptions, Result},
+    store::{OpenOptions, Result, sidecar_path},
 };
 
 /// Maximum number of idle connections.
@@ -75,9 +75,7 @@ impl ConnectionPool {
             error.sqlite_error_code(),
             Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::DiskFull | ErrorCode::SystemIoFailure)
         );
-        let mut log = self.path.as_os_str().to_owned();
-        log.push("-wal");
-        let logged = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
+        let logged = std::fs::metadata(sidecar_path(&self.path, "-wal")).is_ok_and(|log| log.len() > 0);
         if !self.read_only || !refused || logged || std::fs::File::open(&self.path).is_err() {
             return None;
         }

@@ -14,7 +14,7 @@ use super::{
     tables::{delegations, journal, received_turns, sessions, system_prompts, todos},
     vectors,
 };
-use crate::store::{PurgeTarget, Result, StoreError};
+use crate::store::{PurgeTarget, Result};
 
 pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Result<AppliedMutation> {
     let (conn, at) = (apply.conn, apply.change.at.as_millis());
@@ -50,10 +50,7 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
         ),
         params![key, at],
     )?;
-    // A session or a tree may have other text, so that it is purged even if none of its nodes has content.
-    if purged == 0 && matches!(target, PurgeTarget::Node(_)) {
-        return Err(StoreError::Conflict("it is purged already".to_owned()));
-    }
+    target.check_purged(purged as u64)?;
     let sql = format!("SELECT DISTINCT session FROM nodes WHERE {which} AND session IS NOT NULL");
     let mut statement = conn.prepare(&sql)?;
     let sessions = statement.query_map([key], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;

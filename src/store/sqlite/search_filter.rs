@@ -5,10 +5,11 @@ use std::{collections::HashSet, ops::RangeInclusive, sync::LazyLock};
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::Value};
 
 use super::{
-    decode::{FROM, NODE, NodeRow, UlidCache},
+    decode::{FROM, NODE, NodeRow},
     fts_query,
     searched_text::{self, searched_columns},
     tables::{agents, received_turns, sessions, staged_nodes::UNSTAGED, trees},
+    ulid_cache::UlidCache,
 };
 use crate::{
     id::{AgentId, SessionId},

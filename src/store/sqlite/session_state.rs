@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     apply::ChangeApplier,
@@ -15,12 +15,13 @@ use super::{
 };
 use crate::{
     session_state::{CompiledRules, RecordKind, SessionRecord, SessionState, TurnRecord},
-    store::{Mutation, Result, StoreError, new_node::TurnOrder},
+    store::{
+        Mutation, Result,
+        new_node::TurnOrder,
+        session_state_rules::{self, StateReplay, add_problems, extendable, is_current, loaded, to_json},
+    },
     types::{AuthorType, EdgeKind, NewNode},
 };
-
-/// Maximum number of ancestors searched for the call that a tool result answers.
-const MAX_CALL_DISTANCE: u32 = 16;
 
 impl ChangeApplier<'_> {
     /// Applies a turn that was just added to its session's state.
@@ -74,9 +75,6 @@ impl ChangeApplier<'_> {
         content: &str,
         turn: Option<u64>,
     ) -> Result<Mutation> {
-        if content.trim().is_empty() {
-            return Err(StoreError::Refused("a record must not be empty".to_owned()));
-        }
         let record = session_states::record(self.conn, session, kind, content, turn)?;
         match turn {
             // An import adds the record before all of its turns exist.
@@ -93,32 +91,17 @@ impl ChangeApplier<'_> {
     }
 
     fn update_state(&mut self, session: i64, change: impl FnOnce(&mut SessionState) -> bool) -> Result<()> {
-        let own = self.rules.fingerprint();
-        let kept = session_states::load(self.conn, session)?;
-        let (fingerprint, mut register) = match kept.map(|(fingerprint, state)| (fingerprint, parsed(&state).ok())) {
-            None => (own, SessionState::default()),
-            Some((fingerprint, Some(register))) => (if fingerprint == own { own } else { 0 }, register),
-            Some((_, None)) => {
-                self.cache.stale_sessions.insert(session);
-                return Ok(());
-            }
+        let stored = session_states::load(self.conn, session)?;
+        let Some((fingerprint, mut register)) = extendable(stored.as_ref(), self.rules.fingerprint()) else {
+            self.cache.stale_sessions.insert(session);
+            return Ok(());
         };
         if change(&mut register) {
-            session_states::save(self.conn, session, fingerprint, &json(&register)?)
+            session_states::save(self.conn, session, fingerprint, &to_json(&register)?)
         } else {
             Ok(())
         }
     }
-}
-
-fn json(register: &SessionState) -> Result<String> {
-    serde_json::to_string(register).map_err(|e| StoreError::Backend(Box::new(e)))
-}
-
-fn parsed(state: &str) -> serde_json::Result<SessionState> {
-    // Must be an object: serde would accept an array as well.
-    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(state)?;
-    serde_json::from_str(state)
 }
 
 /// Rebuilds the marked sessions' states at the end of a transaction.
@@ -134,13 +117,9 @@ fn rebuild_session_state(conn: &Connection, session: i64, rules: &CompiledRules)
     let register = compute(conn, session, rules)?;
     let focus = sessions::refresh_newest_human_message(conn, session)?;
     let turns = sessions::recount_person_turns(conn, session)?;
-    let kept = session_states::load(conn, session)?;
-    let same = match &kept {
-        None => register.is_empty(),
-        Some((by, state)) => *by == rules.fingerprint() && parsed(state).is_ok_and(|kept| kept == register),
-    };
+    let same = is_current(session_states::load(conn, session)?.as_ref(), &register, rules.fingerprint());
     if !same {
-        session_states::save(conn, session, rules.fingerprint(), &json(&register)?)?;
+        session_states::save(conn, session, rules.fingerprint(), &to_json(&register)?)?;
     }
     Ok(focus || turns || !same)
 }
@@ -148,10 +127,7 @@ fn rebuild_session_state(conn: &Connection, session: i64, rules: &CompiledRules)
 /// Computes a state from the archive.
 fn compute(conn: &Connection, session: i64, rules: &CompiledRules) -> Result<SessionState> {
     let since = sessions::state_start(conn, session)?;
-    let mut register = SessionState::default();
-    let records = session_states::records(conn, session)?;
-    // The first turn after `since` is the new root; turn 0 means that the session never changed its tree.
-    let mut records = records.iter().filter(|record| record.turn > since || since == 0).peekable();
+    let mut replay = StateReplay::new(session_states::records(conn, session)?, since, rules);
     let mut statement = conn.prepare_cached(&format!(
         "SELECT n.seq, t.turn, ifnull(n.role, n.author_type), n.kind, n.content, n.tool_name, n.tool_call_id, n.metadata
          FROM (SELECT seq AS node, turn FROM nodes
@@ -163,70 +139,34 @@ fn compute(conn: &Connection, session: i64, rules: &CompiledRules) -> Result<Ses
     ))?;
     let mut rows = statement.query(params![session, since])?;
     while let Some(row) = rows.next()? {
-        let turn: u64 = row.get(1)?;
-        while let Some(record) = records.next_if(|record| record.turn < turn) {
-            register.record(record);
-        }
-        hear_row(conn, &mut register, rules, row, turn)?;
+        let text = |at: usize| -> rusqlite::Result<Option<&str>> { Ok(row.get_ref(at)?.as_str_or_null()?) };
+        let turn = TurnRecord {
+            turn: row.get(1)?,
+            author_type: coded(row, 2, AuthorType::from_code)?,
+            kind: coded(row, 3, EdgeKind::from_code)?,
+            content: text(4)?.unwrap_or(""),
+            tool: text(5)?,
+            call: text(6)?,
+            metadata: text(7)?,
+        };
+        let node: i64 = row.get(0)?;
+        replay.ingest(&turn, || calls_above(conn, node, turn.call));
     }
-    records.for_each(|record| register.record(record));
-    Ok(register)
-}
-
-fn hear_row(
-    conn: &Connection,
-    register: &mut SessionState,
-    rules: &CompiledRules,
-    row: &Row<'_>,
-    turn: u64,
-) -> rusqlite::Result<()> {
-    let text = |at: usize| -> rusqlite::Result<Option<&str>> { Ok(row.get_ref(at)?.as_str_or_null()?) };
-    let heard = TurnRecord {
-        turn,
-        author_type: coded(row, 2, AuthorType::from_code)?,
-        kind: coded(row, 3, EdgeKind::from_code)?,
-        content: text(4)?.unwrap_or(""),
-        tool: text(5)?,
-        call: text(6)?,
-        metadata: text(7)?,
-    };
-    let node: i64 = row.get(0)?;
-    register.ingest(rules, &heard, || calls_above(conn, node, heard.call).ok().flatten());
-    Ok(())
+    Ok(replay.end())
 }
 
 /// Returns the calls of the nearest ancestor of a tool result that made any, or that made the call with this id.
 fn calls_above(conn: &Connection, node: i64, call: Option<&str>) -> Result<Option<String>> {
     let mut statement = conn.prepare_cached("SELECT parent, tool_calls FROM nodes WHERE seq = ?1")?;
-    let mut next = Some(node);
-    for _ in 0..MAX_CALL_DISTANCE {
-        let Some(at) = next else { break };
-        let found: Option<(Option<i64>, Option<String>)> =
-            statement.query_row([at], |r| Ok((r.get(0)?, r.get(1)?))).optional()?;
-        let Some((parent, calls)) = found else { break };
-        if let Some(calls) = calls
-            && call.is_none_or(|id| calls.contains(id))
-        {
-            return Ok(Some(calls));
-        }
-        next = parent;
-    }
-    Ok(None)
+    session_state_rules::calls_above(node, call, |at| {
+        Ok(statement.query_row([at], |r| Ok((r.get(0)?, r.get(1)?))).optional()?)
+    })
 }
 
 /// Loads a session's state, or computes it if the stored one does not decode.
 pub(super) fn load(conn: &Connection, session: i64, rules: &CompiledRules) -> Result<SessionState> {
     let current_focus = sessions::newest_human_message(conn, session)?;
-    let mut register = match session_states::load(conn, session)? {
-        None => SessionState::default(),
-        Some((_, state)) => match parsed(&state) {
-            Ok(register) => register,
-            Err(error) => {
-                tracing::warn!(%error, "a session state is damaged and is recomputed");
-                compute(conn, session, rules)?
-            }
-        },
-    };
+    let mut register = loaded(session_states::load(conn, session)?.as_ref(), || compute(conn, session, rules))?;
     register.current_focus = current_focus;
     Ok(register)
 }
@@ -236,24 +176,11 @@ pub(super) fn problems(conn: &Connection, rules: &CompiledRules) -> Result<Vec<S
     let mut problems = Vec::new();
     for (session, name) in sessions::names(conn)? {
         let made = compute(conn, session, rules)?;
-        let wrong = match session_states::load(conn, session)? {
-            None => (!made.is_empty()).then(|| "is missing".to_owned()),
-            Some((by, state)) => match parsed(&state) {
-                Err(error) => Some(format!("is damaged ({error})")),
-                // The state was written under other rules, which are unknown here.
-                Ok(_) if by != rules.fingerprint() => None,
-                Ok(kept) => (kept != made).then(|| "differs from the archive".to_owned()),
-            },
-        };
-        if let Some(wrong) = wrong {
-            problems.push(format!("the state of session {name} {wrong}; a rebuild recomputes it"));
-        }
-        if sessions::is_newest_human_message_wrong(conn, session)? {
-            problems.push(format!("session {name} has the wrong newest message; a rebuild corrects it"));
-        }
-        if sessions::is_person_turns_wrong(conn, session)? {
-            problems.push(format!("session {name} counts its turns wrongly; a rebuild corrects it"));
-        }
+        let stored = session_states::load(conn, session)?;
+        let wrong_newest = sessions::is_newest_human_message_wrong(conn, session)?;
+        let wrong_turns = sessions::is_person_turns_wrong(conn, session)?;
+        let states = (stored.as_ref(), &made);
+        add_problems(&mut problems, &name, states, rules.fingerprint(), [wrong_newest, wrong_turns]);
     }
     Ok(problems)
 }

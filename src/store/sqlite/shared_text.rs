@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, params};
 
 use super::{
-    decode::{FROM, NODE, NodeRow, UlidCache},
+    decode::{FROM, NODE, NodeRow},
     tables::{received_turns, sessions, trees},
+    ulid_cache::UlidCache,
     visibility::row_of,
 };
 use crate::{

@@ -4,11 +4,12 @@
 use rusqlite::{Connection, params};
 
 use super::{
-    decode::{FROM, NODE, NodeRow, UlidCache},
+    decode::{FROM, NODE, NodeRow},
     tables::{
         nodes::{anchor, hidden_by},
         retags::HIDDEN_BY,
     },
+    ulid_cache::UlidCache,
     visibility::{self, row_of},
 };
 use crate::{
@@ -22,7 +23,7 @@ pub(super) fn list(conn: &Connection, of: NodeId, from: SiblingCursor, most: u32
     let Some(row) = row_of(conn, of)? else {
         return Ok(Vec::new());
     };
-    let at = visibility::common(conn, anchor(conn, row)?)?;
+    let at = visibility::original_of(conn, anchor(conn, row)?)?;
     // Inside a pruned branch, children with the same `hidden_by` count as visible.
     let hidden = hidden_by(conn, row)?;
     let (seq, sign, order) = match from {

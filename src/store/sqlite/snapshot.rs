@@ -6,10 +6,12 @@ use rusqlite::params;
 
 use super::tables::retags::HIDDEN_BY;
 use super::{
-    decode::{FROM, NODE, NodeRow, UlidCache},
+    decode::{FROM, NODE, NodeRow},
     fts_query, local_ids, path,
     pool::ConnectionPool,
-    search_filter, session_state, shared_text, sibling_page,
+    search_filter, session_state, shared_text,
+    shown_position::{nearest_visible, shown_position},
+    sibling_page,
     tables::{
         agents, delegations, documents, estimates, leases, links, memory,
         nodes::{self, Anchor, hidden_by},
@@ -18,6 +20,7 @@ use super::{
         summaries, system_prompts, todos, trees,
     },
     transaction::ReadConnection,
+    ulid_cache::UlidCache,
     vectors,
     visibility::{self, row_of},
 };
@@ -81,6 +84,10 @@ impl<'p> SqliteSnapshot<'p> {
         id.map(|id| trees::row(&self.conn, id)).transpose()
     }
 
+    fn node_at(&self, row: i64) -> Result<Option<Node>> {
+        Ok(self.nodes(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"), [row])?.pop())
+    }
+
     fn finish_session(&self, row: sessions::SessionRow) -> Result<Session> {
         let (mut session, agent, tree, [position, cursor]) = row;
         let names = UlidCache::new(&self.conn);
@@ -90,7 +97,7 @@ impl<'p> SqliteSnapshot<'p> {
         for version in &session.versions {
             versions.extend(visibility::row_of(&self.conn, *version)?);
         }
-        let visible = |row| names.node(visibility::shown_position(&self.conn, row, &versions)?);
+        let visible = |row| names.node(shown_position(&self.conn, row, &versions)?);
         session.position = position.map(visible).transpose()?;
         session.cursor = cursor.map(visible).transpose()?;
         Ok(session)
@@ -138,7 +145,7 @@ impl NodeReader for SqliteSnapshot<'_> {
 
     fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>> {
         let Some(own) = nodes::find(&self.conn, of, false)? else { return Ok(Vec::new()) };
-        let shared = visibility::common(&self.conn, own)?;
+        let shared = visibility::original_of(&self.conn, own)?;
         let kind = filter.kind.map(EdgeKind::code);
         let most = limit(filter.limit);
         // Inside a pruned branch, children with the same `hidden_by` count as visible.
@@ -162,8 +169,13 @@ impl NodeReader for SqliteSnapshot<'_> {
         let Some(row) = row_of(&self.conn, of)? else { return Ok(None) };
         match path::leaf(&self.conn, row)? {
             leaf if leaf == row => self.node(of),
-            leaf => Ok(self.nodes(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"), [leaf])?.pop()),
+            leaf => self.node_at(leaf),
         }
+    }
+
+    fn nearest_visible(&self, node: NodeId) -> Result<Option<Node>> {
+        let Some(row) = row_of(&self.conn, node)? else { return Ok(None) };
+        self.node_at(nearest_visible(&self.conn, row)?.row)
     }
 
     fn copies(&self, target: PurgeTarget) -> Result<Vec<Node>> {
@@ -176,7 +188,7 @@ impl NodeReader for SqliteSnapshot<'_> {
 
     fn versions(&self, of: NodeId) -> Result<Vec<Node>> {
         let Some(node) = nodes::find(&self.conn, of, false)? else { return Ok(Vec::new()) };
-        let first = visibility::common(&self.conn, node)?;
+        let first = visibility::original_of(&self.conn, node)?;
         self.nodes(
             &format!(
                 "SELECT {NODE} {FROM} WHERE n.seq = ?1 OR (n.version_of = ?1 AND {HIDDEN_BY} IS NULL) ORDER BY n.seq"

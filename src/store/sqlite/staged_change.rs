@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     id::NodeId,
-    store::{Mutation, Result, StoreError},
+    store::{Mutation, Result, StoreError, sidecar_path},
 };
 
 /// Nodes of a branch that is staged. Smaller branches are changed in the transaction of their change.
@@ -285,9 +285,7 @@ pub(super) struct StageLock {
 }
 
 fn lock_path(database: &Path, id: NodeId) -> PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push(format!("-staged-{id}"));
-    PathBuf::from(name)
+    sidecar_path(database, &format!("-staged-{id}"))
 }
 
 impl StageLock {

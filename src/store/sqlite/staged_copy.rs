@@ -95,7 +95,7 @@ pub(super) fn publish(apply: &mut ChangeApplier<'_>, staged: &StagedCopy) -> Res
     if staged_nodes::count(conn, staged.id)? != branch.len() {
         return Err(lost());
     }
-    if nodes::hidden_by(conn, branch.source.row)? != branch.mark
+    if nodes::hidden_by(conn, branch.source.row)? != branch.hidden_by
         || nodes::hidden_by(conn, branch.target.row)?.is_some()
         || journal::has_since(conn, staged.after, ChangeKind::Purge)?
     {

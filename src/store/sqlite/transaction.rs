@@ -12,7 +12,6 @@ use std::{
 use rusqlite::Connection;
 
 use super::{
-    error::clone_error,
     pool::PooledConnection,
     prepared_change::{ChangePreparer, PreparedChange},
     session_state,
@@ -20,11 +19,12 @@ use super::{
     writer::WriterThread,
 };
 use crate::{
-    id::AgentId,
     session_state::CompiledRules,
     store::{
         Change, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport, Watch,
-        transaction_guard::{BorrowMark, Borrower, borrow_here, outside, refuse_unsupported, refused},
+        transaction_rules::{
+            BorrowMark, Borrower, TransactionChanges, TransactionProgress, borrow_here, nested, outside,
+        },
     },
 };
 
@@ -34,15 +34,12 @@ pub(super) struct LentWriter {
     back: mpsc::SyncSender<Box<WriterThread>>,
     /// Until the writer is returned.
     mark: Option<BorrowMark>,
-    /// Number of the first journal entry; `None` before the first change.
-    group: Option<i64>,
-    /// Agent of the first change.
-    agent: Option<AgentId>,
+    changes: TransactionChanges,
 }
 
 impl LentWriter {
     pub(super) fn new(writer: WriterThread, back: mpsc::SyncSender<Box<WriterThread>>) -> Self {
-        Self { writer: Some(Box::new(writer)), back, mark: None, group: None, agent: None }
+        Self { writer: Some(Box::new(writer)), back, mark: None, changes: TransactionChanges::default() }
     }
 
     /// Marks this thread as the borrower until the writer is returned.
@@ -52,11 +49,10 @@ impl LentWriter {
     }
 
     fn apply(&mut self, change: Change) -> Result<Receipt> {
-        self.agent.get_or_insert(change.agent);
-        let group = self.group;
+        let (agent, group) = (change.agent, self.changes.group);
         let applied = self.apply_in_group(&PreparedChange::new(change), group);
         let receipt = applied.map_err(|error| self.with_context(error))?;
-        self.group = self.group.or_else(|| i64::try_from(receipt.group).ok().filter(|group| *group > 0));
+        self.changes.add(agent, &receipt);
         Ok(receipt)
     }
 }
@@ -121,46 +117,26 @@ impl Drop for LentWriter {
     }
 }
 
-enum TransactionState {
-    Idle(LentWriter),
-    /// A snapshot has the writer.
-    Reading,
-    /// A change failed; everything was rolled back.
-    Failed(StoreError),
-    Ended,
-}
-
 /// An open transaction.
 pub(super) struct SqliteTransaction {
-    state: Mutex<TransactionState>,
+    state: Mutex<TransactionProgress<LentWriter>>,
     tokenizers: ChangePreparer,
 }
 
 impl SqliteTransaction {
     pub(super) fn new(lent: LentWriter) -> Self {
-        Self { state: Mutex::new(TransactionState::Idle(lent)), tokenizers: ChangePreparer::default() }
+        Self { state: Mutex::new(TransactionProgress::Open(lent)), tokenizers: ChangePreparer::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, TransactionState> {
+    fn state(&self) -> MutexGuard<'_, TransactionProgress<LentWriter>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn apply(&self, change: Change) -> Result<Receipt> {
         let mut state = self.state();
-        let lent = state.idle()?;
-        refuse_unsupported(&change, lent.agent)?;
-        lent.apply(change).inspect_err(|error| *state = TransactionState::Failed(clone_error(error)))
-    }
-}
-
-impl TransactionState {
-    fn idle(&mut self) -> Result<&mut LentWriter> {
-        match self {
-            Self::Idle(lent) => Ok(lent),
-            Self::Reading => Err(refused("a snapshot of the transaction is open; drop it first")),
-            Self::Failed(error) => Err(refused(&format!("the transaction was rolled back: {error}"))),
-            Self::Ended => Err(refused("the transaction has ended")),
-        }
+        let lent = state.open()?;
+        lent.changes.check(&change)?;
+        lent.apply(change).inspect_err(|error| *state = TransactionProgress::Failed(error.duplicate()))
     }
 }
 
@@ -171,9 +147,9 @@ impl Store for SqliteTransaction {
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {
         let mut state = self.state();
-        state.idle()?.prepare_read().inspect_err(|error| *state = TransactionState::Failed(clone_error(error)))?;
-        match std::mem::replace(&mut *state, TransactionState::Reading) {
-            TransactionState::Idle(lent) => {
+        state.open()?.prepare_read().inspect_err(|error| *state = TransactionProgress::Failed(error.duplicate()))?;
+        match std::mem::replace(&mut *state, TransactionProgress::Reading) {
+            TransactionProgress::Open(lent) => {
                 let conn = ReadConnection::Transaction(TransactionReader { transaction: self, lent: Some(lent) });
                 Ok(Box::new(SqliteSnapshot::new(conn)))
             }
@@ -182,7 +158,7 @@ impl Store for SqliteTransaction {
     }
 
     fn begin(&self) -> Result<Arc<dyn Transaction>> {
-        Err(refused("a transaction cannot contain another one"))
+        Err(nested())
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>> {
@@ -205,16 +181,16 @@ impl Store for SqliteTransaction {
 impl Transaction for SqliteTransaction {
     fn end(&self, commit: bool) -> Result<()> {
         let mut state = self.state();
-        if matches!(*state, TransactionState::Ended) {
+        if matches!(*state, TransactionProgress::Ended) {
             return Ok(());
         }
-        let result = match state.idle() {
+        let result = match state.open() {
             Ok(lent) if commit => lent.commit(),
             Ok(_) => Ok(()),
             Err(_) if !commit => Ok(()),
             Err(error) => Err(error),
         };
-        *state = TransactionState::Ended;
+        *state = TransactionProgress::Ended;
         result
     }
 }
@@ -273,8 +249,8 @@ impl Drop for TransactionReader<'_> {
     fn drop(&mut self) {
         let mut state = self.transaction.state();
         // If the transaction ended meanwhile, the writer is rolled back and returned by its own `drop`.
-        if let (TransactionState::Reading, Some(lent)) = (&*state, self.lent.take()) {
-            *state = TransactionState::Idle(lent);
+        if let (TransactionProgress::Reading, Some(lent)) = (&*state, self.lent.take()) {
+            *state = TransactionProgress::Open(lent);
         }
     }
 }

@@ -3,9 +3,9 @@
 use rusqlite::params;
 
 use super::{
-    decode::UlidCache,
     snapshot::SqliteSnapshot,
     tables::{provenance, retags::HIDDEN_BY, trees},
+    ulid_cache::UlidCache,
 };
 use crate::{
     id::{NodeId, TreeId},

@@ -6,9 +6,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     apply::ChangeApplier,
-    decode::{UlidCache, coded, entry_of},
+    decode::{coded, entry_of},
     snapshot::SqliteSnapshot,
     tables::{agents, journal, nodes, sessions},
+    ulid_cache::UlidCache,
 };
 use crate::{
     id::{AgentId, SessionId, TreeId},
@@ -57,7 +58,7 @@ pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
     })
 }
 
-/// True if a session is neither at a node nor at a hidden one.
+/// True if the session has left `node` and stands at a visible node: undo then leaves it there.
 fn has_moved_on(apply: &ChangeApplier<'_>, session: SessionId, node: i64) -> Result<bool> {
     let position = sessions::position(apply.conn, sessions::row(apply.conn, session)?)?.unwrap_or(node);
     Ok(position != node && nodes::hidden_by(apply.conn, position)?.is_none())

@@ -1,11 +1,11 @@
 //! Visibility of nodes: pruning, restoring, and the resulting counts.
 //!
-//! A node's `hidden_by` is a tag: the node whose pruning hides it. A node is visible if it is not pruned and its parent
-//! is visible; a version also needs a visible place. Pruning X retags the nodes of its branch that have the same tag as
-//! X (usually none); a branch pruned earlier inside it keeps its own tag. Restoring X gives the nodes tagged X the tag
-//! of X's parent. So each is the exact inverse of the other, and they nest in any order.
+//! A node's `hidden_by` is the node whose pruning hides it. A node is visible if it is not pruned and its parent is
+//! visible; a version also needs a visible place. Pruning X sets `hidden_by` to X in the nodes of its branch that have the
+//! same `hidden_by` as X (usually none); a branch pruned earlier inside it keeps its own. Restoring X gives the nodes
+//! hidden by X the `hidden_by` of X's parent. So each is the exact inverse of the other, and they nest in any order.
 //!
-//! A node counts its children that have the same tag, so pruning changes only the parent's count. A tree counts its
+//! A node counts its children with the same `hidden_by`, so pruning changes only the parent's count. A tree counts its
 //! visible nodes.
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -37,7 +37,7 @@ pub(super) fn prune(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Applied
         return Err(StoreError::Conflict("it is pruned already".to_owned()));
     }
     let staged = apply.staged_visibility(id, false);
-    let branch = retag_branch(apply.conn, root, staged, from, Some(root.row))?;
+    let branch = set_hidden_by(apply.conn, root, staged, from, Some(root.row))?;
     apply.receipt.affected += branch.counts.messages.max(1);
     apply.check_prune_lease(&branch)?;
     apply.cache.stale_sessions.extend(branch.sessions_with_state(apply.conn)?);
@@ -55,9 +55,9 @@ pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Appli
         }
         None => return Err(StoreError::Conflict("it is not pruned".to_owned())),
     }
-    let to = inherited_tag(apply.conn, root)?;
+    let to = outer_hidden_by(apply.conn, root)?;
     let staged = apply.staged_visibility(id, true);
-    let branch = retag_branch(apply.conn, root, staged, Some(root.row), to)?;
+    let branch = set_hidden_by(apply.conn, root, staged, Some(root.row), to)?;
     apply.receipt.affected += branch.counts.messages.max(1);
     apply.cache.stale_sessions.extend(branch.sessions_with_state(apply.conn)?);
     if to.is_none() {
@@ -66,14 +66,14 @@ pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Appli
     Ok(AppliedMutation::new(Some(root.tree), Some(root.row), Some(Mutation::Prune { node: id })))
 }
 
-/// The tag that a node without its own pruning has: that of its parent or, for a version, of its place. For the first
+/// The `hidden_by` of a node without its own pruning: that of its parent or, for a version, of its place. For the first
 /// half of a split the place is the split node.
-fn inherited_tag(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
-    tag_of(conn, node.parent, place_of(conn, node)?)
+fn outer_hidden_by(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
+    inherited_hidden_by(conn, node.parent, place_of(conn, node)?)
 }
 
 /// The place of a version, which for the first half of a split is the split node; `None` for other nodes.
-fn place_of(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
+pub(super) fn place_of(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
     match node.kind {
         EdgeKind::Version => Ok(conn
             .prepare_cached("SELECT coalesce(version_of, edited_from) FROM nodes WHERE seq = ?1")?
@@ -82,11 +82,11 @@ fn place_of(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
     }
 }
 
-/// The tag inherited from `parent` and, for a version, from `place`.
-pub(super) fn tag_of(conn: &Connection, parent: Option<i64>, place: Option<i64>) -> Result<Option<i64>> {
+/// The `hidden_by` inherited from `parent` and, for a version, from `place`.
+pub(super) fn inherited_hidden_by(conn: &Connection, parent: Option<i64>, place: Option<i64>) -> Result<Option<i64>> {
     for node in [parent, place].into_iter().flatten() {
-        if let Some(mark) = nodes::hidden_by(conn, node)? {
-            return Ok(Some(mark));
+        if let Some(hidden_by) = nodes::hidden_by(conn, node)? {
+            return Ok(Some(hidden_by));
         }
     }
     Ok(None)
@@ -97,22 +97,22 @@ fn hide_unsupported(conn: &Connection, versions: Vec<i64>) -> Result<()> {
     for version in versions {
         let version = nodes::anchor(conn, version)?;
         if nodes::hidden_by(conn, version.row)?.is_none()
-            && let Some(mark) = inherited_tag(conn, version)?
+            && let Some(by) = outer_hidden_by(conn, version)?
         {
-            retag_branch(conn, version, None, None, Some(mark))?;
+            set_hidden_by(conn, version, None, None, Some(by))?;
         }
     }
     Ok(())
 }
 
 /// A branch whose visibility was changed.
-pub(super) struct RetaggedBranch<'s> {
+pub(super) struct ChangedBranch<'s> {
     counts: TreeCounts,
     /// The staged walk; `None`: the branch is in `temp.branch`.
     walk: Option<&'s BranchWalk>,
 }
 
-impl RetaggedBranch<'_> {
+impl ChangedBranch<'_> {
     /// True if a node is in the branch.
     pub(super) fn contains(&self, conn: &Connection, node: i64) -> Result<bool> {
         match self.walk {
@@ -138,14 +138,14 @@ impl RetaggedBranch<'_> {
     }
 }
 
-/// Changes the tag `from` to `to` in the branch at `root`, which may be staged.
-fn retag_branch<'s>(
+/// Changes `hidden_by` from `from` to `to` in the branch at `root`, which may be staged.
+fn set_hidden_by<'s>(
     conn: &Connection,
     root: Anchor,
     staged: Option<&'s StagedRetag>,
     from: Option<i64>,
     to: Option<i64>,
-) -> Result<RetaggedBranch<'s>> {
+) -> Result<ChangedBranch<'s>> {
     let walk = staged.map(|staged| staged.publish(conn, from, to)).transpose()?.flatten();
     let counts = match walk {
         Some(walk) => walk.counts,
@@ -162,7 +162,7 @@ fn retag_branch<'s>(
             counts
         }
     };
-    // The parent shares this branch's visibility, apart from the tag that changes here.
+    // The parent shares this branch's visibility, apart from the `hidden_by` that changes here.
     let shown = from == Some(root.row);
     let by = if shown { 1 } else { -1 };
     let children = match (root.kind, root.parent) {
@@ -172,11 +172,11 @@ fn retag_branch<'s>(
     if from.is_none() || to.is_none() {
         count_tree(conn, root, &counts, shown, children, walk)?;
     }
-    Ok(RetaggedBranch { counts, walk })
+    Ok(ChangedBranch { counts, walk })
 }
 
 /// Collects the branch in `temp.branch` and counts it as visible.
-fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<TreeCounts> {
+fn collect(conn: &Connection, root: Anchor, hidden_by: Option<i64>) -> Result<TreeCounts> {
     conn.execute_batch(
         "CREATE TEMP TABLE IF NOT EXISTS branch (node INTEGER PRIMARY KEY, depth INTEGER NOT NULL);
          DELETE FROM temp.branch;",
@@ -201,7 +201,7 @@ fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<TreeCou
          )
          SELECT node, depth FROM branch"
     ))?
-    .execute(params![root.row, root.depth, mark, root.tree])?;
+    .execute(params![root.row, root.depth, hidden_by, root.tree])?;
     let counts = conn
         .prepare_cached(&format!(
             "SELECT count(*), coalesce(sum(n.kind = 0), 0), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, {ONLY_CHILD}) = 0), 0),
@@ -250,34 +250,8 @@ fn count_tree(
     trees::set_counts(conn, root.tree, tree)
 }
 
-/// The node itself if it is visible, else its nearest visible ancestor.
-pub(super) fn nearest_visible(conn: &Connection, row: i64) -> Result<Anchor> {
-    let mut node = nodes::anchor(conn, row)?;
-    // Each step leaves a pruned branch at its root, so the steps are as many as nested prunes.
-    while let Some(by) = nodes::hidden_by(conn, node.row)? {
-        let pruned = nodes::anchor(conn, by)?;
-        // The nearest ancestor of a pruned version is its place.
-        let above = match place_of(conn, pruned)? {
-            Some(first) if nodes::hidden_by(conn, first)?.is_none() => Some(first),
-            _ => pruned.parent,
-        };
-        let above = above.ok_or_else(|| StoreError::Undecodable("a root is pruned".to_owned()))?;
-        node = nodes::anchor(conn, above)?;
-    }
-    Ok(node)
-}
-
-/// The node at which a session with these selected versions is: `row`, or above it in the version that is shown.
-pub(super) fn shown_position(conn: &Connection, row: i64, versions: &[i64]) -> Result<i64> {
-    let visible = nearest_visible(conn, row)?;
-    if visible.row == row {
-        return Ok(row);
-    }
-    version_read(conn, common(conn, visible)?.row, versions)
-}
-
 /// The original of a place, which is the parent of all versions' continuations.
-pub(super) fn common(conn: &Connection, mut node: Anchor) -> Result<Anchor> {
+pub(super) fn original_of(conn: &Connection, mut node: Anchor) -> Result<Anchor> {
     while let Some(first) = node.version_of {
         node = nodes::anchor(conn, first)?;
     }

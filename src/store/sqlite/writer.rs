@@ -17,7 +17,6 @@ use tokio::sync::oneshot;
 use super::{
     apply::ChangeApplier,
     cache::WriterCache,
-    error::clone_error,
     fts_index,
     job_queue::{JobQueue, Task, WriteJob, WriterSlot},
     prepared_change::{ChangePreparer, PreparedChange},
@@ -30,8 +29,8 @@ use crate::{
     id::IdSource,
     session_state::CompiledRules,
     store::{
-        Change, Mutation, OpenOptions, Receipt, Result, StoreError,
-        transaction_guard::{Borrower, check_not_borrowed_here},
+        Change, OpenOptions, Receipt, Result, StoreError,
+        transaction_rules::{Borrower, check_not_borrowed_here},
     },
 };
 
@@ -76,10 +75,7 @@ impl WriterHandle {
             marked: marked.into(),
             pace: SlicePace::default(),
         };
-        let thread = thread::Builder::new()
-            .name("loomtree-writer".to_owned())
-            .spawn(move || worker.run(&jobs))
-            .map_err(|e| StoreError::Io { detail: e.to_string() })?;
+        let thread = thread::Builder::new().name("loomtree-writer".to_owned()).spawn(move || worker.run(&jobs))?;
         let (rules, queue, thread) = (Arc::clone(&options.rules), Some(queue), Some(thread));
         Ok(Self {
             queue,
@@ -250,7 +246,7 @@ impl WriterThread {
                 Err(error) => {
                     let error = self.with_context(error);
                     // A purge that finds nothing may still have to finish an earlier one before its reply.
-                    if is_purge(&work.change) {
+                    if work.change.is_purge() {
                         refused.push((reply, error));
                     } else {
                         let _ = reply.send(Err(error));
@@ -276,13 +272,13 @@ impl WriterThread {
             self.reply_all(group.into_iter().map(|(_, reply, _)| reply), &error);
             return other;
         }
-        let purged = !refused.is_empty() || group.iter().any(|(work, ..)| is_purge(&work.change));
+        let purged = !refused.is_empty() || group.iter().any(|(work, ..)| work.change.is_purge());
         let scrubbed = if purged { self.scrub() } else { Ok(()) };
         reply_refused(refused, &scrubbed);
         for (work, reply, receipt) in group {
             // A failed scrub concerns only purges: other changes of the transaction are complete.
             let result = match &scrubbed {
-                Err(error) if is_purge(&work.change) => Err(clone_error(error)),
+                Err(error) if work.change.is_purge() => Err(error.duplicate()),
                 _ => Ok(receipt),
             };
             drop(work);
@@ -366,7 +362,7 @@ impl WriterThread {
     /// Replies with the same error to all: a failed sync fails every change of its group.
     fn reply_all(&self, replies: impl IntoIterator<Item = Reply>, error: &StoreError) {
         for reply in replies {
-            let _ = reply.send(Err(clone_error(error)));
+            let _ = reply.send(Err(error.duplicate()));
         }
     }
 
@@ -388,11 +384,6 @@ impl WriterThread {
 /// Replies to refused purges, with the scrub's error if it failed too.
 fn reply_refused(refused: Vec<(Reply, StoreError)>, scrubbed: &Result<()>) {
     for (reply, error) in refused {
-        let _ = reply.send(Err(scrubbed.as_ref().err().map_or(error, clone_error)));
+        let _ = reply.send(Err(scrubbed.as_ref().err().map_or(error, StoreError::duplicate)));
     }
-}
-
-/// True if the change contains a purge.
-fn is_purge(change: &Change) -> bool {
-    change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)))
 }

@@ -6,9 +6,10 @@ use ratatui::text::{Line, Span};
 
 use super::{LookupRequest, MAX_LISTED};
 use crate::{
+    exec::counts::thousands,
     id::{AgentId, DocumentId},
     ops::{OpsError, Result, describe_entry, tree_history},
-    session::opening,
+    session::session_label,
     store::{Direction, SessionFilter, Snapshot, TreeFilter, UndoReach},
     tui::{
         generate::{COLLABORATOR, SUBJECT},
@@ -16,7 +17,6 @@ use crate::{
         message::{ItemAction, ListItem, LookupResult},
         text,
         theme::{ColorRole, Palette},
-        view::thousands,
         write_thread::change_line,
     },
     types::{Agent, AgentKind, Document, SummarySubject, Timestamp, Tree, one_line},
@@ -66,7 +66,7 @@ impl LookupRequest<'_> {
             let Some(tree) = snapshot.tree(session.tree)? else { continue };
             let agent = agents.iter().find(|agent| agent.id() == session.agent);
             let (name, kind) = agent.map_or(("?", ColorRole::Dim), |agent| (agent.name(), role(agent)));
-            let words = one_line(&opening(self.loom, session.id)?);
+            let words = one_line(&session_label(self.loom, session.id)?);
             let elsewhere = session.workspace != self.context.workspace;
             let folder = session.workspace.rsplit('/').next().filter(|_| elsewhere);
             let folder = folder.map(|folder| format!(" · {}", text::truncate(folder, 16))).unwrap_or_default();

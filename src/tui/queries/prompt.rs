@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 use super::LookupRequest;
 use crate::{
     context::{ContextReport, Inclusion, InclusionReason},
+    exec::counts::thousands,
     id::NodeId,
     ops::OpsError,
     provider::Usage,
@@ -15,7 +16,6 @@ use crate::{
         path_layout::sign,
         text,
         theme::ColorRole,
-        view::thousands,
         write_thread::error_line,
     },
     types::PinTarget,
@@ -110,13 +110,7 @@ impl LookupRequest<'_> {
 
     fn money(&self, report: &ContextReport) -> Option<String> {
         let usage = Usage { prompt: report.total.into(), ..Usage::default() };
-        let money = self.context.prices.cost(self.context.model.as_deref()?, None, usage)?;
-        let sign = match money.currency.as_str() {
-            "USD" => "$".to_owned(),
-            "EUR" => "€".to_owned(),
-            other => format!("{other} "),
-        };
-        Some(format!("{sign}{:.4}", money.amount))
+        Some(self.context.prices.cost(self.context.model.as_deref()?, None, usage)?.to_string())
     }
 
     pub(super) fn cost(&self, node: NodeId) -> std::result::Result<LookupResult, String> {

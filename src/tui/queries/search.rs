@@ -26,7 +26,7 @@ struct SearchRow {
 
 impl SearchRow {
     fn of(hit: Hit, is_near: bool) -> Self {
-        Self { node: hit.node, before: hit.before, after: hit.after, is_near }
+        Self { node: hit.node, before: hit.parent, after: hit.first_continuation, is_near }
     }
 }
 
@@ -38,7 +38,7 @@ impl LookupRequest<'_> {
             LookupScope::Tree => self.rows(&*snapshot, words, recall::Scope::Tree(self.context.tree))?,
             LookupScope::Everything => self.rows(&*snapshot, words, recall::Scope::Everything)?,
         };
-        rows.retain(|row| row.node.state.pruned_by.is_none() && row.node.purged_at.is_none());
+        rows.retain(|row| row.node.state.hidden_by.is_none() && row.node.purged_at.is_none());
         // Exact matches come first, near results last.
         rows.sort_by_cached_key(|row| (row.is_near, find(&row.node.content, words).is_none()));
         let items = rows.iter().map(|row| self.search_item(&*snapshot, row, (words, &stems)));

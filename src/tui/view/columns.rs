@@ -8,11 +8,14 @@ use ratatui::{
 };
 
 use super::rows::{put, row};
-use crate::tui::{
-    line_wrap,
-    model::{GenerationColumn, GenerationPanel, ScreenModel},
-    text,
-    theme::ColorRole,
+use crate::{
+    tui::{
+        line_wrap,
+        model::{GenerationColumn, GenerationPanel, ScreenModel},
+        text,
+        theme::ColorRole,
+    },
+    types::{ceil_char_boundary, truncate_bytes},
 };
 
 /// Minimum screen columns of a continuation; fewer are shown at once below that.
@@ -132,24 +135,15 @@ fn draw_column(
 }
 
 fn layout_lines(column: &GenerationColumn, width: usize, style: Style) -> Vec<Line<'static>> {
-    let mut from = if column.ended { 0 } else { column.text.len().saturating_sub(TAIL_BYTES) };
-    while !column.text.is_char_boundary(from) {
-        from += 1;
-    }
-    let mut end = column.text.len().min(from + 8 * TAIL_BYTES);
-    while !column.text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let words = column.text[from..end].trim_start_matches('\n').to_owned();
+    let from = if column.ended { 0 } else { column.text.len().saturating_sub(TAIL_BYTES) };
+    let text = &column.text[ceil_char_boundary(&column.text, from)..];
+    let words = truncate_bytes(text, 8 * TAIL_BYTES).trim_start_matches('\n').to_owned();
     line_wrap::wrap(&[(words, style)], width, &[], &[])
 }
 
 /// Returns the end of a text on one line.
 fn last_line(words: &str, max_columns: usize) -> String {
-    let mut from = words.len().saturating_sub(max_columns * 4);
-    while !words.is_char_boundary(from) {
-        from += 1;
-    }
+    let from = ceil_char_boundary(words, words.len().saturating_sub(max_columns * 4));
     let end = words[from..].split_whitespace().collect::<Vec<_>>().join(" ");
     if text::width(&end) <= max_columns && from == 0 {
         return text::truncate(&end, max_columns);

@@ -1,7 +1,6 @@
 //! View: [`draw`] reads a model and writes cells, nothing else.
 
 mod columns;
-mod numbers;
 mod popup;
 mod rows;
 mod screen;
@@ -10,7 +9,6 @@ mod text_pane;
 mod tree;
 
 pub(crate) use columns::column_at;
-pub(crate) use numbers::thousands;
 pub(crate) use popup::{first_item, list_area, width as popup_width};
 pub(crate) use screen::draw;
 pub(crate) use text_pane::{byte_at, scrollable};

@@ -8,7 +8,8 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{columns, numbers::number, popup, rows::put, status, text_pane, tree};
+use super::{columns, popup, rows::put, status, text_pane, tree};
+use crate::exec::counts::count_grouped;
 use crate::tui::{
     model::{ScreenMode, ScreenModel},
     text,
@@ -75,8 +76,8 @@ fn title(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     let counts = &screen.tree.counts;
     let max_columns = width.saturating_sub(taken + 2);
     let title = text::truncate(&screen.tree.title, max_columns);
-    let nodes = format!("  {}", number(counts.messages, "node"));
-    let facts = format!("{nodes} · {}", number(counts.leaves, "branch"));
+    let nodes = format!("  {}", count_grouped(counts.messages, "node"));
+    let facts = format!("{nodes} · {}", count_grouped(counts.leaves, "branch"));
     // Facts that would shorten the title too much are omitted.
     let left = max_columns.saturating_sub(text::width(&title).min(max_columns.min(16)));
     let fits = [facts, nodes].into_iter().find(|facts| text::width(facts) <= left);

@@ -8,11 +8,9 @@ use ratatui::{
     widgets::{Clear, Widget as _},
 };
 
-use super::{
-    numbers::thousands,
-    rows::{put, row},
-};
+use super::rows::{put, row};
 use crate::{
+    exec::counts::thousands,
     tools::Tool,
     tui::{
         keys::KeyAction,
@@ -239,7 +237,7 @@ fn status_parts(model: &ScreenModel) -> Vec<(u8, Span<'static>)> {
     }
     right.push((6, Span::styled(model_label(model), dim)));
     if let Some(cost) = model.cost.as_ref().filter(|cost| cost.node == model.cursor) {
-        let money = cost.money.as_ref().map(|money| format!(" {money}")).unwrap_or_default();
+        let money = cost.money.as_ref().map(|money| format!(" · {money}")).unwrap_or_default();
         let over = cost.tokens > cost.budget;
         let style = palette.style(if over { ColorRole::Error } else { ColorRole::Dim });
         right.push((4, Span::styled(format!("{} tokens{money}", thousands(cost.tokens.into())), style)));

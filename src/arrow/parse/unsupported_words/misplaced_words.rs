@@ -3,14 +3,14 @@
 
 use super::{
     VerbTail,
-    word_table::{CHANGING, ENDED, INSTRUCTION, LABELS, LIMITING_FLAGS, OUTCOMES, PROGRAMS, SPOKEN_OF},
+    word_table::{CHANGING, ENDED, INSTRUCTION, LABELS, LIMITING_FLAGS, OUTCOMES, PROGRAMS, SPOKEN_OF, TRANSFORMED},
 };
 use crate::{
     arrow::{
         annotate_tokens::{self, AnnotatedToken, TokenKind},
-        intent::ClauseRole,
+        intent::{self, ClauseRole},
         lex::Span,
-        lexicon::{FunctionWord, Noun, Prep},
+        lexicon::{Noun, Prep},
     },
     tools::Tool,
 };
@@ -21,15 +21,77 @@ fn names_bookmark(term: &AnnotatedToken) -> bool {
 }
 
 impl VerbTail<'_> {
-    /// Finds a text that a remark behind a `continue` gives: `continue from a7x2, what I want is "t"`.
-    fn lost_instruction(&self) -> Option<Span> {
+    /// Finds a text that a remark gives: `continue from a7x2, what I want is "t"`, `todo 4 is done, what came of it is "t"`.
+    fn lost_text(&self) -> Option<Span> {
         let is_lost = |at: &usize| {
             self.terms[*at].is_text()
                 && self.intent.zones.get(*at) == Some(&ClauseRole::Tail)
-                && self.terms[at - 1].entry.func == Some(FunctionWord::Be)
+                && !self.terms[self.candidate.verb..*at].iter().any(AnnotatedToken::is_text)
         };
-        let mut texts = (1..self.terms.len()).filter(is_lost);
-        texts.next().map(|at| self.terms[at].whole)
+        (self.candidate.verb + 1..self.terms.len()).find(is_lost).map(|at| self.terms[at].whole)
+    }
+
+    /// Finds `let him continue from a7x2`, which names no agent.
+    fn unnamed_agent(&self) -> Option<Span> {
+        let lets =
+            |at: &usize| self.is(at - 1, &["let", "have", "make", "ask"]) && self.is(*at, &["him", "her", "them"]);
+        (1..self.terms.len()).find(lets).map(|at| self.terms[at].whole)
+    }
+
+    /// Finds `them` of `a7x2 and this one are weak, hide them`, where one node has an id.
+    fn several_nodes(&self) -> Option<Span> {
+        let ids = self.terms.iter().filter(|term| term.is_id()).count();
+        self.find(|at| ids == 1 && at == self.candidate.verb + 1 && self.is(at, &["them"]))
+    }
+
+    /// Finds `topic sports`: the web has the topics news and general.
+    fn unknown_topic(&self) -> Option<Span> {
+        let is_name = |at: usize| self.kind(at) == Some(TokenKind::Name) && !self.is(at, &["general"]);
+        self.behind_verb(|at| self.is(at, &["topic"]) && is_name(at + 1))
+    }
+
+    /// Finds an order that a recall or a list does not have: `sorted by length`.
+    fn unsupported_order(&self) -> Option<Span> {
+        let known = ["time", "date", "age", "relevance", "recency", "newest", "oldest", "rank", "the", "their"];
+        let behind = |at: usize| at + 2 + usize::from(self.is(at + 2, &["the", "their"]));
+        let ranks = self.candidate.tool == Tool::Recall;
+        self.behind_verb(|at| {
+            let sorts =
+                self.is(at, &["sorted", "sort", "ordered", "order", "grouped", "ranked"]) && self.is(at + 1, &["by"]);
+            sorts && (!ranks || !self.is(behind(at), &known[..8]))
+        })
+    }
+
+    /// Finds what would be made of a node: `view a7x2 translated into French`, `copy a7x2 to b3k9, translated`.
+    pub(super) fn transformed(&self) -> Option<Span> {
+        let takes = !matches!(
+            self.candidate.tool,
+            Tool::Search | Tool::Think | Tool::Help | Tool::Recall | Tool::Delegate | Tool::Continue
+        );
+        let is_made = |at: &usize| {
+            let before = &self.terms[*at - 1];
+            let follows = before.is_concrete() || before.is(',');
+            // `signed with the owner's name`, but `a7x2, rejected by the editor`
+            let is_manner = self.kind(*at) == Some(TokenKind::Name)
+                && self.terms[*at].text.of(self.line).ends_with("ed")
+                && self.terms.get(at + 1).is_some_and(|next| matches!(next.entry.prep, Some(Prep::With | Prep::In)));
+            follows && (self.is(*at, TRANSFORMED) || is_manner)
+        };
+        self.behind_verb(|at| takes && is_made(&at))
+    }
+
+    /// Finds a limit at the end that no web search and no change has: `results in German only`.
+    pub(super) fn narrowed(&self) -> Option<Span> {
+        let takes = matches!(self.candidate.tool, Tool::Search | Tool::Exclude | Tool::Include | Tool::Pin);
+        let is_end = |at: usize| {
+            self.terms.get(at).is_none_or(|term| matches!(term.kind, TokenKind::Mark(_)) || self.is(at, &["please"]))
+        };
+        let narrows = |at: usize| {
+            let before = &self.terms[at - 1];
+            let is_limited = before.kind == TokenKind::Name || before.entry.noun == Some(Noun::Context);
+            self.is(at, &["only", "alone"]) && is_end(at + 1) && is_limited
+        };
+        self.behind_verb(|at| takes && narrows(at))
     }
 
     /// Finds a flag that limits a change, a sign of how it ended, or what marks the line as an example.
@@ -60,8 +122,41 @@ impl VerbTail<'_> {
             let foreign = from || told || *at == 0 && self.is(*at, PROGRAMS);
             let hides =
                 matches!(self.candidate.tool, Tool::Prune | Tool::Exclude | Tool::Include | Tool::Restore | Tool::Move);
-            let later = hides && *at > verb && self.is(*at, &["until", "till"]);
-            let restrained = flag || labelled || ended || foreign || later || text.starts_with(OUTCOMES);
+            let behind_argument = *at > verb && self.terms[*at - 1].is_concrete();
+            let later = (hides && *at > verb || behind_argument) && self.is(*at, &["until", "till"]);
+            // `link a7x2 to b3k9, but not before I've read both`
+            let deferred = *at > verb
+                && self.is(*at, &["not"])
+                && self.is(at + 1, &["before", "until", "till", "unless", "if", "yet"]);
+            // `delegate "x" once payroll is through`
+            let once = behind_argument
+                && self.is(*at, &["once"])
+                && !self.is(at + 1, &["more", "again", "and"])
+                && self.terms[at + 1..].iter().any(intent::is_finite)
+                && self.terms.get(at + 1).is_some_and(|next| !matches!(next.kind, TokenKind::Mark(_)));
+            // `exclude a7x2 while you include b3k9`
+            let meanwhile = *at > verb
+                && self.is(*at, &["while"])
+                && self.is(at + 1, &["you"])
+                && self.terms.get(at + 2).is_some_and(|verb| verb.entry.base().is_some());
+            // `copy a7x2 to b3k9 and then original prune`, `edit a7x2 "t" and have the old one deleted`
+            let rest = &self.terms[at + 1..];
+            let second = *at > verb
+                && self.is(at - 1, &["and"])
+                && (self.is(*at, &["then"])
+                    && rest
+                        .first()
+                        .is_some_and(|next| !self.is(at + 1, &["we", "we'll", "i", "i'll", "let's"]) && !next.is(','))
+                    && rest.iter().any(|term| term.entry.base().is_some())
+                    || self.is(*at, &["have", "get"])
+                        && rest.iter().any(|term| term.text.of(self.line).ends_with("ed")));
+            let restrained = second || flag || labelled || ended || foreign || later || text.starts_with(OUTCOMES);
+            // `bookmark a7x2 for Priya only`
+            let reserved = *at > verb
+                && self.is(*at, &["for"])
+                && self.kind(at + 1) == Some(TokenKind::Name)
+                && self.is(at + 2, &["only", "alone"]);
+            let restrained = restrained || reserved || deferred || once || meanwhile;
             term.whole.start < end && !term.is_text() && restrained
         };
         (0..self.terms.len()).find(is_restrained).map(|at| self.terms[at].whole)
@@ -76,10 +171,14 @@ impl VerbTail<'_> {
     /// Finds a text that stands for something else, or a word that another request or place needs.
     pub(super) fn misplaced(&self) -> Option<Span> {
         match self.candidate.tool {
-            Tool::Continue => self.lost_instruction().or_else(|| self.passive()),
+            Tool::Continue => self.lost_text().or_else(|| self.passive()).or_else(|| self.unnamed_agent()),
+            Tool::Prune | Tool::Restore | Tool::Exclude | Tool::Include => self.several_nodes(),
+            Tool::Recall | Tool::List | Tool::Tree => self.unsupported_order(),
+            Tool::Search => self.unknown_topic(),
+            Tool::Annotate => self.command_as_text(),
             Tool::Edit => self.instruction_as_text().or_else(|| self.partial_text()),
             Tool::Write => self.place_in_section(),
-            Tool::Todo => self.unclosed_item().or_else(|| self.second_item()),
+            Tool::Todo => self.unclosed_item().or_else(|| self.second_item()).or_else(|| self.lost_text()),
             Tool::Bookmark => self.cut_label(),
             Tool::Undo | Tool::Redo => self.other_object(),
             Tool::Merge => self.place_of_merge(),
@@ -100,6 +199,14 @@ impl VerbTail<'_> {
 
     fn has_text(&self) -> bool {
         self.terms.iter().any(AnnotatedToken::is_text)
+    }
+
+    /// Finds a command in place of a note on the position: `so I note it: decide "…"`.
+    fn command_as_text(&self) -> Option<Span> {
+        let raw = self.intent.raw?;
+        let first = raw.of(self.line).split_whitespace().next().unwrap_or_default();
+        let names_node = self.terms.iter().any(|term| term.is_id() && term.whole.start < raw.start);
+        (!names_node && Tool::named(first).is_some() && raw.of(self.line).contains('"')).then_some(raw)
     }
 
     /// Finds an instruction in place of a new wording: `edit a7x2: make it shorter`.

@@ -76,6 +76,29 @@ const RESTRAINTS: &[&str] = &[
     "available",
     "tomorrow",
     "today",
+    "situation",
+    "shoes",
+];
+
+/// Forms that no operation gives a node or a list.
+pub(super) const TRANSFORMED: &[&str] = &[
+    "translated",
+    "summarised",
+    "summarized",
+    "shortened",
+    "condensed",
+    "reversed",
+    "backwards",
+    "alphabetically",
+    "numbered",
+    "rewritten",
+    "reworded",
+    "simplified",
+    "anonymised",
+    "anonymized",
+    "capitalised",
+    "capitalized",
+    "rhymed",
 ];
 
 /// Words before a node or a text that is spared.
@@ -174,6 +197,7 @@ pub(in crate::arrow::parse) const OUTCOMES: &[char] = &['✓', '✗', '✔', '�
 /// Words by the tools that do not support them.
 pub(super) const UNSUPPORTED: &[(&[Tool], WordPlace, &[&str])] = &[
     (CHANGING, WordPlace::Anywhere, RESTRAINTS),
+    (&[Tool::Search], WordPlace::BesideText, &["spare"]),
     (CHANGING, WordPlace::BeforeText, SPARED),
     (CHANGING, WordPlace::BeforeNode, SPARED),
     (

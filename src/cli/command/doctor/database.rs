@@ -10,7 +10,7 @@ use std::{
 
 use loomtree::{
     session::system::{SystemClock, os_ids},
-    store::{Inspection, Location, OpenOptions, Store as _, StoreError, VerifyReport},
+    store::{Inspection, Location, OpenOptions, Store as _, StoreError, VerifyReport, sidecar_path},
 };
 
 use super::finding::Finding;
@@ -265,12 +265,6 @@ pub(super) fn files(folder: &Path, matches: impl Fn(&str) -> bool) -> Vec<PathBu
         entries.filter(|entry| entry.file_name().to_str().is_some_and(&matches)).map(|entry| entry.path()).collect();
     files.sort();
     files
-}
-
-fn sidecar_path(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    PathBuf::from(name)
 }
 
 fn size(bytes: u64) -> String {

@@ -117,7 +117,7 @@ impl OutlineWalker<'_> {
             && state.annotations + state.versions == 0
             && !state.excluded
             && !node.interrupted
-            && state.pruned_by != Some(node.id)
+            && state.hidden_by != Some(node.id)
     }
 
     fn notes(&mut self, node: &Node) -> Result<Vec<Node>> {

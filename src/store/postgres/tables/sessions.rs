@@ -11,6 +11,7 @@ use crate::{
             decode::{NodeKey, from_json, get, id, item, number, opt_id, opt_int, opt_time, time},
             node_reader::limit,
             path,
+            shown_position::shown_position,
             uuid::Uuid,
         },
     },
@@ -31,7 +32,7 @@ const SESSION: &str = "SELECT s.id, s.workspace, s.agent, s.tree, s.position, s.
 
 /// The id of a node, or of its nearest visible ancestor if it is hidden, in the version that is shown.
 fn visible(conn: &PostgresConnection, key: NodeKey, versions: &[NodeId]) -> Result<NodeId> {
-    let key = path::shown_position(conn, key, versions)?;
+    let key = shown_position(conn, key, versions)?;
     let sql = "SELECT id FROM nodes WHERE tree = $1 AND seq = $2";
     id(&conn.query_one(sql, &[&Uuid(key.tree.to_bytes()), &key.seq])?, 0, NodeId::from_bytes)
 }
@@ -86,7 +87,7 @@ pub(in crate::store::postgres) fn list(conn: &PostgresConnection, filter: &Sessi
              AND (NOT $6 OR s.project IS NOT DISTINCT FROM $7 AND s.external_ref IS NOT DISTINCT FROM $8)
              AND (NOT $9 OR s.turn_count > 0) AND ($11 OR s.delegated_by IS NULL)
              AND ($12::bigint IS NULL OR s.active AND s.expires_at IS NOT NULL AND s.expires_at <= $12)
-         ORDER BY s.last_active_at DESC, s.seq DESC LIMIT $10"
+         ORDER BY s.active_hour DESC, s.last_active_at DESC, s.seq DESC LIMIT $10"
     );
     let item = filter.item.as_ref().and_then(Option::as_ref);
     let rows = conn.query(

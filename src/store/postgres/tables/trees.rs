@@ -62,6 +62,9 @@ pub(in crate::store::postgres) fn get_tree(conn: &PostgresConnection, id: TreeId
 }
 
 pub(in crate::store::postgres) fn list(conn: &PostgresConnection, filter: TreeFilter) -> Result<Vec<Tree>> {
-    let sql = format!("{TREE} WHERE $1 OR t.archived_at IS NULL ORDER BY s.updated_at DESC, t.seq DESC LIMIT $2");
+    let sql = format!(
+        "{TREE} WHERE $1 OR t.archived_at IS NULL
+         ORDER BY s.updated_hour DESC, s.updated_at DESC, t.seq DESC LIMIT $2"
+    );
     conn.query(&sql, &[&filter.archived, &limit(filter.limit)])?.iter().map(read).collect()
 }

@@ -6,13 +6,13 @@ use crate::{
     store::{
         GenerationRow, Result, StoreError,
         envelope_compression::{pack, unpack},
-        sqlite::{decode::UlidCache, tables::nodes::ONLY_CHILD},
+        sqlite::{tables::nodes::ONLY_CHILD, ulid_cache::UlidCache},
     },
     types::{AuthorType, Json},
 };
 
 pub(in crate::store::sqlite) fn insert(conn: &Connection, node: i64, envelope: &Json) -> Result<()> {
-    let packed = pack(envelope.as_str()).map_err(|e| StoreError::Io { detail: e.to_string() })?;
+    let packed = pack(envelope.as_str())?;
     conn.prepare_cached("INSERT INTO provenance (node, envelope, row_sum) VALUES (?1, ?2, row_sum(?1, ?2))")?
         .execute(params![node, packed])?;
     Ok(())

@@ -4,11 +4,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     session_state::{RecordKind, SessionRecord},
-    store::{Result, StoreError, sqlite::decode::coded},
+    store::{Result, StoreError, session_state_rules::StoredState, sqlite::decode::coded},
 };
-
-/// A stored state: the fingerprint of its rules, and its JSON.
-pub(in crate::store::sqlite) type StoredState = (i64, String);
 
 pub(in crate::store::sqlite) fn load(conn: &Connection, session: i64) -> Result<Option<StoredState>> {
     Ok(conn
