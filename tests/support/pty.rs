@@ -18,6 +18,7 @@ pub(crate) struct Terminal {
     child: Box<dyn portable_pty::Child + Send + Sync>,
     keys: Box<dyn std::io::Write + Send>,
     shown: Arc<Mutex<Vec<u8>>>,
+    reader: std::thread::JoinHandle<()>,
     // Dropping the master closes the terminal.
     _master: Box<dyn portable_pty::MasterPty + Send>,
 }
@@ -45,16 +46,16 @@ impl Terminal {
         command.cwd(home.file(""));
         command.args(like.get_args());
         let child = pair.slave.spawn_command(command).unwrap();
-        let (mut reader, keys) = (pair.master.try_clone_reader().unwrap(), pair.master.take_writer().unwrap());
+        let (mut output, keys) = (pair.master.try_clone_reader().unwrap(), pair.master.take_writer().unwrap());
         let shown = Arc::new(Mutex::new(Vec::new()));
         let screen = Arc::clone(&shown);
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
-            while let Ok(count @ 1..) = reader.read(&mut bytes) {
+            while let Ok(count @ 1..) = output.read(&mut bytes) {
                 screen.lock().unwrap().extend_from_slice(&bytes[..count]);
             }
         });
-        Self { child, keys, shown, _master: pair.master }
+        Self { child, keys, shown, reader, _master: pair.master }
     }
 
     /// Returns all output so far.
@@ -110,13 +111,15 @@ impl Terminal {
         self.keys.flush().unwrap();
     }
 
-    /// Waits until the program ends; returns its exit code. Ctrl-D must follow a shown prompt: the terminal does not
+    /// Waits until the program ends and its output is read; returns its exit code. Ctrl-D must follow a shown prompt: the terminal does not
     /// keep the end of input for a line editor that starts later.
     #[track_caller]
     pub(crate) fn ends(&mut self) -> u32 {
         let begun = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            if let Some(status) = self.child.try_wait().unwrap()
+                && (self.reader.is_finished() || begun.elapsed() > Duration::from_secs(10))
+            {
                 return status.exit_code();
             }
             assert!(begun.elapsed() < Duration::from_secs(20), "it does not end: {:?}", self.text());
