@@ -220,7 +220,7 @@ impl Binder<'_, '_> {
 
     /// Two operations, if the line says `both`.
     fn both(&self) -> Option<u32> {
-        self.arguments.has_bare_word("both").then_some(2)
+        ["both", "two"].iter().any(|word| self.arguments.has_bare_word(word)).then_some(2)
     }
 
     /// A range of numbers; one number is a range, too.

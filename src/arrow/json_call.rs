@@ -32,6 +32,9 @@ const FILLERS: &[&str] = &[
     "command",
 ];
 
+/// Words behind a call that ask for nothing.
+const COURTESY: &[&str] = &["please", "pls", "plz", "thanks", "thank", "you", "thx", "now"];
+
 /// A tool call: the tool's name as it was written, and its arguments.
 pub(super) struct JsonCall {
     pub(super) name: String,
@@ -45,11 +48,21 @@ fn without_tags(line: &str) -> &str {
     inner.map_or(line, str::trim)
 }
 
+/// Takes courtesy behind a call off: `view {"node":"a7x2"} please`.
+fn without_courtesy(line: &str) -> &str {
+    let Some(end) = line.rfind('}').map(|at| at + 1) else { return line };
+    let is_between = |c: char| c.is_whitespace() || matches!(c, ',' | '.' | '!');
+    let is_courtesy = |word: &str| COURTESY.iter().any(|courtesy| courtesy.eq_ignore_ascii_case(word));
+    let behind = line[end..].split(is_between).filter(|word| !word.is_empty());
+    if behind.clone().all(is_courtesy) { &line[..end] } else { line }
+}
+
 /// Reads a line that is a call and nothing else, with or without its arrow.
 pub(super) fn read(line: &str) -> Option<JsonCall> {
     let line = line.trim();
     let line = line.strip_suffix(';').unwrap_or(line).trim_end().trim_matches('`');
     let line = without_tags(line);
+    let line = without_courtesy(line);
     let line = line.strip_suffix(')').unwrap_or(line).trim_end();
     // Most lines end here.
     let begins = line.find('{').filter(|_| line.ends_with('}'))?;
@@ -57,7 +70,7 @@ pub(super) fn read(line: &str) -> Option<JsonCall> {
     let Ok(Value::Object(mut arguments)) = serde_json::from_str(object) else { return None };
     let head = lex::marker(head).map_or(head, |(rest, _)| rest);
     let head = lex::arrow(head).map_or(head, |(rest, _)| rest);
-    let is_mark = |c: char| c.is_whitespace() || matches!(c, '`' | ':' | '(' | ',');
+    let is_mark = |c: char| c.is_whitespace() || matches!(c, '`' | ':' | '(' | ',' | '*');
     let mut words = head.split(is_mark).filter(|word| !word.is_empty() && !FILLERS.contains(word));
     if let Some(name) = words.next() {
         let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));

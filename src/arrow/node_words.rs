@@ -44,12 +44,20 @@ fn is_beside(line: &str, term: &AnnotatedToken) -> bool {
 /// True if the noun `bookmark` at `at` names the node that has the label behind it.
 fn names_bookmark(terms: &[AnnotatedToken], at: usize) -> bool {
     let is_small = |term: &&AnnotatedToken| matches!(term.entry.func, Some(FunctionWord::Det | FunctionWord::Pad));
-    let Some(before) = terms[..at].iter().rev().find(|term| !is_small(term)) else { return false };
+    let mut before = terms[..at].iter().rev().filter(|term| !is_small(term));
+    let Some(last) = before.next() else { return false };
+    // `the node with the bookmark "x"`
+    let describes =
+        last.entry.prep == Some(Prep::With) && before.next().is_some_and(|noun| noun.entry.noun == Some(Noun::Node));
+    let before = last;
     let leads = matches!(before.entry.prep, Some(Prep::To | Prep::From | Prep::At | Prep::Of | Prep::On | Prep::Under))
         || matches!(before.kind, TokenKind::OptionName(OptionName::From | OptionName::Branch | OptionName::Node));
-    let looks = matches!(before.entry.base(), Some(Verb::See | Verb::Pin | Verb::Annotate | Verb::Copy | Verb::Move));
+    let looks = matches!(
+        before.entry.base(),
+        Some(Verb::See | Verb::Go | Verb::Pin | Verb::Annotate | Verb::Copy | Verb::Move)
+    );
     let compares = matches!(before.entry.verb, Some((Verb::Compare, _)));
-    (leads || looks || compares) && terms.get(at + 1).is_some_and(AnnotatedToken::is_text)
+    (leads || looks || compares || describes) && terms.get(at + 1).is_some_and(AnnotatedToken::is_text)
 }
 
 /// The reference that begins at `at`: its kind, the text of its value, and the index behind its end.
@@ -93,16 +101,25 @@ fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKi
             Span { start: term.text.start + 1, end: term.text.end },
             at + 1,
         )),
-        TokenKind::Word if at > 0 && text == "where" => {
+        TokenKind::Word | TokenKind::Name if at > 0 && matches!(text, "where" | "wherever") => {
             // What follows another word describes that: `I want to stand where the uncle stands`.
             let before = &terms[at - 1];
-            let goes = before.entry.base() == Some(Verb::Go) && at + 4 >= terms.len();
-            let leads = goes || before.entry.prep.is_some() || before.entry.func == Some(FunctionWord::And);
+            let leads = before.entry.prep.is_some() || before.entry.func == Some(FunctionWord::And);
             let det = terms.get(at + 1).is_some_and(|next| next.entry.func == Some(FunctionWord::Det));
             let subject = at + 1 + usize::from(det);
+            // `where the agent "reviewer" is`
+            let titled = terms.get(subject).is_some_and(|term| term.entry.noun == Some(Noun::Agent))
+                && terms.get(subject + 1).is_some_and(|name| name.is_text() || name.kind == TokenKind::Name);
+            let subject = subject + usize::from(titled);
             let agent = terms.get(subject).filter(|term| {
-                term.kind == TokenKind::Name || term.entry.noun == Some(Noun::Agent) && term.entry.func.is_none()
+                titled
+                    || term.kind == TokenKind::Name
+                    || term.entry.noun == Some(Noun::Agent) && term.entry.func.is_none()
             })?;
+            let leads = leads || before.entry.base() == Some(Verb::Go) && subject + 2 >= terms.len();
+            // `where the planner currently is`
+            let adverb = terms.get(subject + 1).is_some_and(|term| term.text.of(line).ends_with("ly"));
+            let subject = subject + usize::from(adverb);
             let verb = terms.get(subject + 1).map_or("", |verb| verb.text.of(line));
             let shown = at == 2 && before.text.of(line) == "me";
             // `the node where the human is`
@@ -144,7 +161,9 @@ fn place_symbol(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<usize
         || before.entry.prep.is_some_and(|prep| !matches!(prep, Prep::Up | Prep::Back | Prep::Before))
         || before.entry.func == Some(FunctionWord::And) && next.is_none_or(|next| next.kind != TokenKind::Word)
         || matches!(before.kind, TokenKind::OptionName(_))
-        || matches!(before.text.of(line), "." | ".." | "/" | "me");
+        || matches!(before.text.of(line), "." | ".." | "/" | "me")
+        // `mv a7x2 /`
+        || before.is_id() && at == 2 && next.is_none() && matches!(terms[0].entry.base(), Some(Verb::Move | Verb::Copy));
     let is_path = match line.get(terms[at].text.start..terms[end - 1].text.end)? {
         "." | "/" => leads,
         text => text.starts_with("..") && !text.starts_with("...") && !matches!(before.kind, TokenKind::Number(_)),

@@ -12,7 +12,7 @@ use crate::arrow::{
 const AND_RETURN: &str = ",? and return|show|give|fetch|bring|list|get me|us|back?";
 
 /// The words before, the words that are removed, and those behind, as patterns. `ID`, `FILE`, `TEXT` and `NUMBER` stand for
-/// such a token, `END` for the end of the line.
+/// such a token, `GENITIVE` for a name in the genitive, `END` for the end of the line.
 const PHRASES: &[[&str; 3]] = &[
     // `rewrite a7x2 as follows: "…"`
     ["", "as follows", ":"],
@@ -31,7 +31,37 @@ const PHRASES: &[[&str; 3]] = &[
     // `pin nothing but the section "s" of a.md`
     ["", "nothing|none but", "the? section|summary"],
     // `four levels deep and no more`; but `undo no more`
-    ["", ",? and|but no|nothing more|else|further|deeper", "END"],
+    ["", ",? and|but no|nothing more|else|further|deeper", "END|?|.|!"],
+    ["levels|level|deep|down|hits|results|tokens|words", ",? and|but? not|no more|further|deeper", "END|?|.|!"],
+    // `the tree is kindly to be drawn`
+    ["is|are", "kindly|hereby", "to be"],
+    // `keep the story going from a7x2`
+    ["keep", "the story|tale|scene|thread|conversation|plot|chapter", "going|moving|rolling|running|flowing"],
+    // `make a copy of a7x2 and put it under b3k9`
+    ["copy of ID", "and put|place|hang|attach|set it|that", "under|below|beneath|to"],
+    ["copy of the branch|node|subtree at|from? ID", "and put|place|hang|attach|set it|that", "under|below|beneath|to"],
+    // `move a7x2 with all its children under b3k9`: they go with it.
+    [
+        "move|mv|copy|cp|prune|hide|relocate|transplant ID",
+        ",? with all? its|the children|continuations|descendants|replies",
+        "",
+    ],
+    // `go to the root, shall we?`, `list the siblings, would you`
+    ["", ",? shall we ?|!", "END"],
+    ["", ",? would|will|could|can you", "END|.|!"],
+    ["", ",? if you'd|you'll be so good|kind", "END|?|.|!"],
+    // `view a7x2, the whole text of it`
+    ["whole|full|entire|complete", "text|content|contents|wording of it|that", "END|?|.|!"],
+    // `the node just above this one`
+    ["node|message|one|passage|post", "just|right|directly|immediately", "above|before this|here|mine"],
+    // `search for "x" in what hangs below a7x2`
+    [
+        "TEXT",
+        "in|through|across|over|among what|everything|whatever|all that|which? hangs|stands|is|comes|lies|sits|follows",
+        "below|under|beneath|underneath",
+    ],
+    // `compare Ada's draft a7x2 with b3k9`: the node is named.
+    ["", "GENITIVE draft|version|node|message|reply|take|branch|scene|passage|chapter|idea|text|one?", "ID"],
     // `search the web for "x" and return at most six results`
     ["TEXT", AND_RETURN, "NUMBER results|hits|matches|turns|pages|sources"],
     ["TEXT", AND_RETURN, "at most NUMBER"],
@@ -83,7 +113,7 @@ const MAX_SEARCHED: usize = 256;
 const CONTINUATIONS: &[&str] = &[
     "what's|whats directly|right|immediately? under|below|beneath|underneath the? ID",
     "what is|are|hangs|stands|lies|comes|sits|follows directly|right|immediately? under|below|beneath|underneath|after the? ID",
-    "what directly|immediately? follows|continues the? ID",
+    "what|whatever directly|immediately? follows|continues the? ID",
     "which|what nodes|messages|ones|posts are|come|comes|hang|stand|lie|follow directly|right|immediately? under|below|beneath|after the? ID",
     "what|which continuations|replies|nodes|branches? has|have? grew|grows|came|comes|grown out of the? ID",
     "everything that|which directly|immediately follows|continues|comes|hangs|stands after|under|below|beneath? the? ID",
@@ -138,6 +168,7 @@ fn class<'l>(line: &'l str, term: &AnnotatedToken) -> &'l str {
         TokenKind::File => "FILE",
         TokenKind::Number(_) => "NUMBER",
         _ if term.is_text() => "TEXT",
+        TokenKind::Name if matches!(line.get(term.text.end..term.whole.end), Some("'s" | "’s")) => "GENITIVE",
         _ => term.text.of(line),
     }
 }

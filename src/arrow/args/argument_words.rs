@@ -38,7 +38,7 @@ impl Arguments<'_> {
             prefix.key,
             Some(OptionName::Tree | OptionName::Doc | OptionName::Section | OptionName::Agent | OptionName::Tool)
         );
-        if let Some(key) = entry.option.filter(|key| !(kept && *key == OptionName::Label)) {
+        if let Some(key) = entry.option.filter(|key| !is_form(terms, at) && !(kept && *key == OptionName::Label)) {
             prefix.key = Some(key);
         }
         if let Some(noun) = entry.noun {
@@ -46,12 +46,13 @@ impl Arguments<'_> {
                 self.role = Some(noun);
             }
             prefix.noun = Some(noun);
-            if let Some(key) = named(noun) {
+            if let Some(key) = named(noun).filter(|_| !is_form(terms, at)) {
                 prefix.key = Some(key);
             }
         }
         match entry.verb {
-            Some((Verb::Name, _)) if !kept => prefix.key = Some(OptionName::Label),
+            // `the calls of run_query`
+            Some((Verb::Name, _)) if !kept && entry.noun != Some(Noun::Result) => prefix.key = Some(OptionName::Label),
             Some((Verb::Limit, _)) => prefix.key = Some(OptionName::Limit),
             Some((Verb::Exclude | Verb::Skip, _)) => prefix.key = Some(OptionName::Exclude),
             Some((Verb::Include, _)) => prefix.key = Some(OptionName::Include),
@@ -124,6 +125,10 @@ impl Arguments<'_> {
             Some((Verb::Add, _)) => self.modifiers.adds = true,
             Some((Verb::Finish, _)) => self.modifiers.finishes = true,
             Some((Verb::Cancel | Verb::Drop, _)) => self.modifiers.cancels = true,
+            // `give up todo 4`
+            Some((Verb::Get, _)) if terms.get(at + 1).is_some_and(|next| next.entry.prep == Some(Prep::Up)) => {
+                self.modifiers.cancels = true;
+            }
             Some((Verb::Resume, _)) => self.modifiers.resumes = true,
             Some((Verb::List, _)) => self.modifiers.lists = true,
             _ => {}
@@ -225,6 +230,13 @@ impl Arguments<'_> {
                 || term.is(',') && !term.gap && terms.get(next + 1).is_some_and(|more| is_last_line(more, self.line))
         })
     }
+}
+
+/// True for the noun of `as running text, from a7x2`, behind which no content follows.
+fn is_form(terms: &[AnnotatedToken], at: usize) -> bool {
+    terms[at].entry.noun == Some(Noun::Text)
+        && terms[at.saturating_sub(2)..at].iter().any(|term| term.entry.prep == Some(Prep::As))
+        && !terms.get(at + 1).is_some_and(|next| next.is_text() || next.is(':'))
 }
 
 /// `25p`, as `sed` ends a range of lines.

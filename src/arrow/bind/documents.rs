@@ -58,6 +58,17 @@ impl Binder<'_, '_> {
             let placed = texts > 1 && self.verb == Verb::Replace;
             if placed { self.text_where(|arg| arg.prep == Some(Prep::Under)) } else { None }
         });
+        // `replace "a b" in plan.md with "c d"`
+        let replaces = replaces.or_else(|| {
+            let is_new =
+                |arg: &Arg| matches!(arg.kind, ArgKind::Text { .. }) && matches!(arg.prep, Some(Prep::With | Prep::By));
+            let replaces = self.verb == Verb::Replace && self.arguments.items.iter().any(is_new);
+            if replaces {
+                self.text_where(|arg| arg.prep.is_none() && matches!(arg.key, None | Some(OptionName::Content)))
+            } else {
+                None
+            }
+        });
         let place = match replaces {
             Some(section) => Some(WritePlace::Section(section)),
             None => self.place()?,

@@ -60,7 +60,7 @@ impl Binder<'_, '_> {
         let branch = if branch.is_none() && is_branch { self.node() } else { branch };
         let node = if branch.is_some() { None } else { self.node() };
         // A branch is shown whole.
-        let full = self.flagged(&["full", "whole", "all"]) || self.arguments.modifiers.whole && branch.is_none();
+        let full = (self.flagged(&["full", "whole", "all"]) || self.arguments.modifiers.whole) && branch.is_none();
         let annotations = self.names(Noun::Annotation);
         let plain = self.is_plain_view();
         let alone = plain && self.arguments.items.is_empty() && self.features.is_view_alone();

@@ -168,7 +168,10 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
             if let Some(noun) = term.entry.noun {
                 features |= Features::noun(noun);
                 let with = term.text.of(line).len() == "with-annotations".len();
-                let beside = features.names_place() && is_joined(terms, at) || ids > 0 && !possessed(terms, at);
+                // `the parent, notes included`
+                let joins = is_joined(terms, at)
+                    || terms.get(at + 1).is_some_and(|next| matches!(next.text.of(line), "included" | "too"));
+                let beside = features.names_place() && joins || ids > 0 && !possessed(terms, at);
                 if noun == Noun::Annotation && (with || beside) {
                     features |= Features::ANNOTATED;
                 }
@@ -270,6 +273,11 @@ fn is_quantified(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
     noun.entry.noun.is_some() && matches!(quantifier.text.of(line), "every" | "all" | "each" | "any" | "the" | "those")
 }
 
+/// True for what may stand before a participle that is the base form: `I'd like this node split`, `I'd like a7x2 to be cut`.
+fn is_divided(term: &AnnotatedToken) -> bool {
+    term.is_id() || term.entry.noun == Some(Noun::Node) || term.entry.func == Some(FunctionWord::Infinitive)
+}
+
 /// The verb that decides: the one that asks, or one that it only helps (`I'd like a7x2 pinned`, `by pruning it`).
 pub(super) fn deciding_verb(
     line: &str,
@@ -336,8 +344,8 @@ pub(super) fn deciding_verb(
                 && !helps
             || helped
                 && form == Form::Base
-                && other == Verb::Split
-                && before.is_some_and(|b| b.is_id() || b.entry.func == Some(FunctionWord::Infinitive))
+                && (other == Verb::Split || term.text.of(line) == "cut")
+                && before.is_some_and(is_divided)
             || helped && form == Form::Base && other == Verb::Think
             || (phrases::embeds(verb.1) && verb.1 != Verb::Help || verb.1 == Verb::Put)
                 && other == Verb::Compare

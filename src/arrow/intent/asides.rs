@@ -25,6 +25,8 @@ impl IntentParser<'_> {
             && self.terms[at - 1].is(',')
             && self.is_last(end)
             && !self.terms[at..end].iter().any(names)
+            // `…, so that only I see it`
+            && !(at..end).any(|at| self.is_word(at, &["only", "nobody", "no-one", "none", "never", "alone"]))
             && !(at..end).any(|at| {
                 matches!(self.terms[at].kind, TokenKind::Number(_)) && !self.is_word(at, &["twice", "one", "first"])
             });

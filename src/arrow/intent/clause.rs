@@ -55,7 +55,9 @@ impl IntentParser<'_> {
         // `…, and I don't want to wait for it`
         let is_word = |at: &usize| self.terms.get(*at).is_some_and(|term| term.kind == TokenKind::Word);
         let said = (from..from + 4).take_while(is_word).find(|at| self.func_at(*at) == Some(FunctionWord::Not));
-        let not = said.filter(|not| group == Verb::Delegate && *not > from && self.is_no_wait(*not, group));
+        let not = said.filter(|not| {
+            matches!(group, Verb::Delegate | Verb::Hand | Verb::Get) && *not > from && self.is_no_wait(*not, group)
+        });
         let waits = |at: &usize| matches!(self.text_at(*at), "wait" | "waiting" | "block" | "blocking");
         if let Some(wait) = not.and_then(|not| (not..not + 5).find(waits)) {
             return Clause::Arguments(wait);

@@ -16,7 +16,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::List, "list ls enumerate itemise itemize lst ll dir tabulate tally"),
     (
         Verb::Go,
-        "stand come enter go goto switch jump checkout cd navigate head hop step return climb walk travel descend ascend proceed visit \
+        "nip stand come enter go goto switch jump checkout cd navigate head hop step return climb walk travel descend ascend proceed visit \
          backtrack teleport hopover skipto follow rewind teleport chdir pushd popd land",
     ),
     (
@@ -206,7 +206,7 @@ pub(super) const ORDINARY: &str = "\
     dove drain drift drink drip droop drown drum duel dumb dung dust ease eats edict edits elect emerge emit \
     even ever exit exits extent fake fall falls fast faster fear fee feel feet fell fetched field fill fills fin \
     fine fire firm fish fist fitness flat flaw flaws flee flip float floor flow fold fond font foot form free \
-    freed frown fry full fuss gaze gist git giver gold gone grain grant great grey grind grip grown guild gust \
+    freed frown fry full fuss gang gaze gist git giver gold gone grain grant great grey grind grip grown guild gust \
     hack hall handy hard harm hash haste hatch haul haven heap hear heart heat heck heir held hell herd hide \
     hike hint hints hire hold hole home hood hope horse host hosts house hover hull hunk hurt ide ill indeed ink \
     inline jobs joint kelp kick kind kinds king knead kneel knew knob known lacks lag lark last latch lawyers \

@@ -37,7 +37,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     ),
     (
         Noun::Version,
-        "version versions revision revisions wordings rewordings edits drafts redrafts rewrites variants variant iterations rewordings editions edition",
+        "ver vers version versions revision revisions wordings rewordings edits drafts redrafts rewrites variants variant iterations rewordings editions edition",
     ),
     (Noun::Bookmark, "bookmark bookmarks mark star stars flag flags dogear dog-ear dogears dog-ears earmark earmarks"),
     (Noun::Pin, "pin pins"),
@@ -67,7 +67,10 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Decision, "decision decisions resolution ruling verdict resolve"),
     (Noun::Constraint, "constraint constraints rule"),
     (Noun::Trace, "trace actions footprints doings trail traces"),
-    (Noun::Archive, "archive history transcript log logs conversation chat dialogue discussion transcripts backlog"),
+    (
+        Noun::Archive,
+        "session archive history transcript log logs conversation chat dialogue discussion transcripts backlog",
+    ),
     (Noun::Change, "thing things ops change changes action step steps operations edit edits move moves"),
     (Noun::Instruction, "instruction directive instructed guideline guidance"),
     (Noun::Level, "level levels lvl lvls deeply deep layers generations tiers tier rungs rung floors"),
@@ -109,7 +112,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
 pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     (
         FunctionWord::Pad,
-        "fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please plese pleas plase pleaes pls plz plss plsss plzz plis always thx thanx tks kindly just now ok okay alright well also first finally quickly again too both really \
+        "svp fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please plese pleas plase pleaes pls plz plss plsss plzz plis always thx thanx tks kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply straight quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly approximately circa safely gently suddenly badly lastly firstly namely obviously clearly \
          certainly definitely shortly quietly cleanly accordingly honestly hopefully merely truly freshly newly recently previously immediately directly currently still already \
@@ -126,7 +129,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     (FunctionWord::One, "one ones"),
     (
         FunctionWord::Adjective,
-        "required available active small tiny bird bird's-eye eye than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety exact failed last latest newest recent new old full-text short long quick brief good better best current \
+        "fail remains remaining required available active small tiny bird bird's-eye eye than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety exact failed last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked complete plenty enough sufficient previous-one labelled-one existing single separate different quiet weak dead strong important key \
          earlier funny little second third operational",

@@ -12,7 +12,7 @@ use crate::{
         classify::Candidate,
         intent::{ClauseRole, Intent},
         lex::Span,
-        lexicon::{FunctionWord, Noun, Prep},
+        lexicon::{FunctionWord, Noun, Prep, Verb},
     },
     tools::{SideEffect, Tool},
 };
@@ -51,7 +51,9 @@ pub(super) fn dropped_word(
                 let by_node = looks || matches!(candidate.tool, Tool::Undo | Tool::Redo);
                 let dropped =
                     if by_node { chooses_node(candidate.tool, noun) } else { !belongs(candidate.tool, noun) };
-                dropped
+                // `unpin the doc "d"`
+                let pinned = candidate.group == Verb::Unpin && matches!(noun, Noun::Doc | Noun::Section);
+                dropped && !pinned
                     || is_other_branch(arguments.line, terms, *at, candidate)
                     || is_manner(terms, *at, noun, candidate.tool)
             })

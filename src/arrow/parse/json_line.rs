@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{ParseError, ParseErrorCode, ParsedLine, error::refuse};
 use crate::{
-    arrow::{json_call::JsonCall, option_name::OptionName, suggested_commands},
+    arrow::{json_call::JsonCall, lexicon, option_name::OptionName, suggested_commands},
     tools::{
         NativeAlias, TABLE, Tool,
         parse_tool_call::{self, without_null},
@@ -14,6 +14,8 @@ use crate::{
 /// The command of a line that is a tool call in JSON.
 pub(super) fn tool_call(line: &str, JsonCall { name, arguments }: JsonCall) -> Result<ParsedLine, ParseError> {
     let lowered = name.to_ascii_lowercase();
+    let corrected = lexicon::correct_typo(&lowered).filter(|corrected| Tool::named(corrected).is_some());
+    let lowered = corrected.map_or(lowered.clone(), str::to_owned);
     let tool = Tool::named(&lowered).or_else(|| {
         let mut tools = TABLE.iter().filter(|spec| spec.synonyms.contains(&lowered.as_str()));
         tools.next().filter(|_| tools.next().is_none()).map(|spec| spec.tool)

@@ -108,9 +108,15 @@ fn reading(line: &str, statement: &[AnnotatedToken], request: &[AnnotatedToken])
         at += length;
     }
     words.push_str(&line[from..last.whole.end]);
-    // A comma is no end of a statement unless the request points back.
+    // A comma is no end of a statement unless the request points back, or alone names something.
     let is_joined = line[statement[statement.len() - 1].whole.end..].starts_with(',');
-    if is_joined && !points {
+    let is_personal = matches!(statement[0].entry.func, Some(FunctionWord::Subject | FunctionWord::Clause));
+    // `you mustn't, I repeat mustn't, prune a7x2`
+    let denies = |term: &AnnotatedToken| term.entry.func == Some(FunctionWord::Not);
+    let is_denied =
+        statement.last().is_some_and(denies) || is(line, &statement[0], "you") && statement.iter().any(denies);
+    let is_whole = names.is_empty() && !is_denied && (is_personal || request.iter().any(AnnotatedToken::is_concrete));
+    if is_joined && !points && !is_whole {
         return None;
     }
     let names_node = points || names.is_empty() || request.iter().any(|term| is_name(&term));

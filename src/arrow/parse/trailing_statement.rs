@@ -87,7 +87,9 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken]) -> Option<TrailingState
         let fits_change = compares || is_source || terms[at - 1].is_text() && is_reference("see");
         let is_strong =
             matches!(terms[at].kind, TokenKind::Mark(':' | '—' | '–' | '.' | ';' | '(') | TokenKind::Text { .. });
-        let is_apart = is_strong && (states(line, words) || describes(line, words));
+        // `restore a7x2, Ada found the source`
+        let names_person = words.first().is_some_and(|first| is_person(line, first));
+        let is_apart = (is_strong || names_person) && states(line, words) || is_strong && describes(line, words);
         (is_purpose || fits_change || is_apart || states(line, words)).then_some(TrailingStatement {
             at: at + usize::from(terms[at].is_text()),
             is_purpose,
@@ -162,7 +164,7 @@ fn states(line: &str, words: &[AnnotatedToken]) -> bool {
     let begins = match () {
         () if is(0, SUBJECTS) || is(0, REASONS) => true,
         () if is_noun_phrase => is(1, COMPARISONS) || !is(1, "same") && words[2..].iter().any(is_verb),
-        () => first.is_id() && words.get(verb).is_some_and(is_verb),
+        () => (first.is_id() || is_person(line, first)) && words.get(verb).is_some_and(is_verb),
     };
     // `…, I want b3k9`, `…. It was a mistake, restore b3k9`
     let asks = |at: usize| {
@@ -175,6 +177,11 @@ fn states(line: &str, words: &[AnnotatedToken]) -> bool {
         && !words.iter().any(|term| is_open(line, term))
         && !(1..words.len()).any(asks)
         && !is(words.len() - 1, AGAIN)
+}
+
+/// True for a name with a capital letter: `Ada`.
+fn is_person(line: &str, term: &AnnotatedToken) -> bool {
+    term.kind == TokenKind::Name && term.text.of(line).starts_with(char::is_uppercase)
 }
 
 /// True for a word that leaves open what a statement is about.

@@ -46,6 +46,7 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candid
         .or_else(|| words.restrained())
         .or_else(|| words.transformed())
         .or_else(|| words.narrowed())
+        .or_else(|| words.unknown_request())
         .or_else(|| words.misplaced())
 }
 

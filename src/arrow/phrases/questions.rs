@@ -10,7 +10,8 @@ use crate::{
 };
 
 /// Nouns whose items a command lists.
-const LISTED: [Noun; 12] = [
+const LISTED: [Noun; 13] = [
+    Noun::Trace,
     Noun::Sibling,
     Noun::Continuation,
     Noun::Annotation,
@@ -150,8 +151,8 @@ impl<'q> Question<'q> {
         if ids == 1 && first == "how" && self.has_word(&["compare", "differ"]) && self.terms.iter().any(is_place) {
             return Some(Verb::Compare);
         }
-        if ids == 0 && (is_what || first == "which") && self.asks_for_status() {
-            return Some(Verb::See);
+        if let Some(verb) = self.by_status().filter(|_| ids == 0 && (is_what || first == "which")) {
+            return Some(verb);
         }
         // `which documents are there?`
         let exist = ["there", "exist", "have", "available", "here", "around", "active", "working", "use", "see"];
@@ -198,11 +199,16 @@ impl<'q> Question<'q> {
         (self.has_noun(Noun::Tool) && self.has_word(&["are", "do", "can", "have"]) && is_short).then_some(Verb::Help)
     }
 
-    /// `which todos are done?`
-    fn asks_for_status(&self) -> bool {
+    /// Answers questions about the plan: `which todos are done?`, `what remains to be done?`.
+    fn by_status(&self) -> Option<Verb> {
         let statuses = ["done", "completed", "finished", "progress", "pending", "cancelled", "underway"];
         let is_planned = self.has_noun(Noun::Todo) || self.has_noun(Noun::Plan);
-        is_planned && self.has_word(&statuses) && self.is_certain()
+        let remains = self.has_word(&["remains", "left", "remaining"]) && self.has_word(&["do", "done"]);
+        match self.is_certain() {
+            true if is_planned && self.has_word(&statuses) => Some(Verb::See),
+            true if remains && self.terms.len() < 10 => Some(Verb::Todo),
+            _ => None,
+        }
     }
 
     /// Answers questions about a quoted text: where it was said, what a document has under it.
@@ -216,13 +222,19 @@ impl<'q> Question<'q> {
             return Some(Verb::Search);
         }
         // `how many web_fetch calls failed?`, `what did the tool run_query return?`
-        let is_tool = |term: &AnnotatedToken| term.kind == TokenKind::Name && term.text.of(self.line).contains('_');
+        let is_tool = |at: &usize| {
+            let term = &self.terms[*at];
+            let named = *at > 0 && self.terms[at - 1].entry.noun == Some(Noun::Tool);
+            term.kind == TokenKind::Name && (named || term.text.of(self.line).contains('_'))
+        };
+        let fails =
+            matches!(first, "which" | "what") && self.has_word(&["failed", "fail"]) && self.has_noun(Noun::Result);
         let returns = is_what
             && self.has_noun(Noun::Tool)
             && self.has_word(&["return", "returned", "print", "printed", "answer", "say"]);
         if ids == 0
-            && self.terms.iter().any(is_tool)
-            && (counts && (self.has_noun(Noun::Result) || self.has_noun(Noun::Tool)) || returns)
+            && (0..self.terms.len()).any(|at| is_tool(&at))
+            && (fails || counts && (self.has_noun(Noun::Result) || self.has_noun(Noun::Tool)) || returns)
             && self.is_certain()
         {
             return Some(Verb::Recall);

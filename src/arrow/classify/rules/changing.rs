@@ -174,6 +174,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Respond if Features::ID, Features::TEXT;
     }
     Make {
+        List if n(Noun::List) => any n(Noun::Agent), n(Noun::Doc), n(Noun::Change), LISTED => but Features::TEXT, Features::FILE;
         Switch if n(Noun::Here), Features::ID => but Features::TEXT;
         Copy if n(Noun::Copy);
         Link if n(Noun::Link);

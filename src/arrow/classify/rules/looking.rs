@@ -5,6 +5,7 @@ use super::*;
 pub(super) const RULES: &[VerbRules] = rules! {
     See {
         Recall if Features::SAYS, Features::TEXT => but Features::ID, Features::FILE, n(Noun::Doc), n(Noun::Web);
+        Recall if Features::TEXT, Features::ID, p(Prep::For), p(Prep::Under);
         List if n(Noun::List) => any n(Noun::Agent), n(Noun::Doc), n(Noun::Change);
         Help if n(Noun::Help) => but Features::ID;
         Delegate if n(Noun::Delegation) => but Features::ID, Features::TEXT;
@@ -37,6 +38,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
     }
     Get {
         List if n(Noun::List) => any n(Noun::Agent), n(Noun::Doc), n(Noun::Change);
+        Read if n(Noun::Version), Features::NUMBER => any DOC;
         Delegate if n(Noun::Delegation) => but Features::ID, Features::TEXT;
         Recall if p(Prep::Away), Features::TEXT => but Features::ID;
         Recall if p(Prep::Aside), Features::TEXT => but Features::ID;
@@ -48,6 +50,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Continue if n(Noun::Alternative), Features::NUMBER, Features::ID, Features::TEXT;
         Edit if Features::ID, Features::TEXT => any n(Noun::Text), n(Noun::Version);
         Continue if Features::NUMBER, p(Prep::From), Features::ID => but DOC, n(Noun::Line), n(Noun::Turn), n(Noun::Tree);
+        Edit if Features::TEXT, n(Noun::Text) => any n(Noun::Parent), n(Noun::Root), n(Noun::Here);
         _ if p(Prep::Out), Features::ID => but n(Noun::Context);
         Diff if Features::IDS => any p(Prep::Against), p(Prep::Between), p(Prep::Side) => but Features::TEXT, n(Noun::Link);
         Continue if n(Noun::Instruction), n(Noun::Continuation), Features::NUMBER;
@@ -166,6 +169,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
     }
     Delegate { Delegate; }
     Hand {
+        Switch if p(Prep::To) => any PLACE => but Features::TEXT, Features::ID;
         Recall if n(Noun::Stash), Features::ME, Features::TEXT;
         Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent);
     }
@@ -173,6 +177,8 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Recall if n(Noun::Annotation), Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         Recall => any PAST;
         Recall if Features::SAYS, Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
+        Recall if n(Noun::Tree), Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
+        Recall if Features::ID, Features::TEXT, p(Prep::Under) => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         _ => any n(Noun::Doc), Features::ID;
         Search;
     }

@@ -44,6 +44,37 @@ impl VerbTail<'_> {
         self.find(|at| ids == 1 && at == self.candidate.verb + 1 && self.is(at, &["them"]))
     }
 
+    /// Finds `all the nodes` of a line that names none of them: its text is what they say, and no label.
+    fn quantified_nodes(&self) -> Option<Span> {
+        let names_node = self.terms.iter().any(AnnotatedToken::is_id);
+        let is_node = |at: usize| {
+            let noun = self.terms.get(at).and_then(|term| term.entry.noun);
+            matches!(noun, Some(Noun::Node | Noun::Branch | Noun::Reply))
+        };
+        let quantifies = |at: usize| self.is(at, &["all", "every", "each", "any"]);
+        self.find(|at| !names_node && quantifies(at) && (at + 1..at + 4).any(is_node))
+    }
+
+    /// Finds `that Ada made` behind what is listed: lists have no author.
+    fn made_by_other(&self) -> Option<Span> {
+        let own = ["i", "we", "you", "i've", "we've", "you've"];
+        let makes = |at: usize| self.is(at, &["made", "wrote", "left", "added", "set", "put", "placed"]);
+        let lists = self.candidate.tool == Tool::List;
+        self.behind_verb(|at| {
+            let subject = at + 1 + usize::from(self.is(at + 1, &["the"]));
+            let verb = subject + 1 + usize::from(self.is(subject + 1, &["has", "have", "had"]));
+            lists && self.is(at, &["that", "which"]) && !self.is(subject, &own) && makes(verb)
+        })
+    }
+
+    /// Finds a second request by a verb that no command has: `read plan.md and mail it to Ada`.
+    pub(super) fn unknown_request(&self) -> Option<Span> {
+        self.behind_verb(|at| {
+            let follows = self.is(at - 1, &["and"]) && self.terms[..at - 1].iter().any(AnnotatedToken::is_concrete);
+            follows && self.kind(at) == Some(TokenKind::Name) && self.is(at + 1, &["it", "them", "that", "this"])
+        })
+    }
+
     /// Finds `topic sports`: the web has the topics news and general.
     fn unknown_topic(&self) -> Option<Span> {
         let is_name = |at: usize| self.kind(at) == Some(TokenKind::Name) && !self.is(at, &["general"]);
@@ -148,18 +179,42 @@ impl VerbTail<'_> {
                         .first()
                         .is_some_and(|next| !self.is(at + 1, &["we", "we'll", "i", "i'll", "let's"]) && !next.is(','))
                     && rest.iter().any(|term| term.entry.base().is_some())
+                    || hides && self.is(*at, &["leave"])
                     || self.is(*at, &["have", "get"])
                         && rest.iter().any(|term| term.text.of(self.line).ends_with("ed")));
             let restrained = second || flag || labelled || ended || foreign || later || text.starts_with(OUTCOMES);
-            // `bookmark a7x2 for Priya only`
-            let reserved = *at > verb
-                && self.is(*at, &["for"])
-                && self.kind(at + 1) == Some(TokenKind::Name)
-                && self.is(at + 2, &["only", "alone"]);
-            let restrained = restrained || reserved || deferred || once || meanwhile;
+            let restrained = restrained || deferred || once || meanwhile || self.is_limited(*at, hides);
             term.whole.start < end && !term.is_text() && restrained
         };
         (0..self.terms.len()).find(is_restrained).map(|at| self.terms[at].whole)
+    }
+
+    /// True where words begin that limit whom a change is for, how often and how long: `for Ada only`, `every night`.
+    fn is_limited(&self, at: usize, hides: bool) -> bool {
+        let behind = at > self.candidate.verb;
+        // `bookmark a7x2 for Priya only`, `annotate a7x2 "x", visible to me alone`
+        let person = self.kind(at + 1) == Some(TokenKind::Name) || self.is(at + 1, &["me", "us", "myself", "you"]);
+        let is_reserved = self.is(at, &["for", "to"]) && person && self.is(at + 2, &["only", "alone"]);
+        // `prune a7x2 for good`: what is hidden can be restored.
+        let is_final = hides && self.is(at, &["for"]) && self.is(at + 1, &["good", "ever"]);
+        // `…, so that only I see it`
+        let excludes = self.is(at, &["so"])
+            && self.is(at + 1, &["that"])
+            && (self.is(at + 2, &["only"])
+                || self.is(at + 2, &["nobody", "none"]) && self.is(at + 3, &["can", "could", "may", "sees"]));
+        // `stash "x" every night`
+        let is_repeated = self.is(at, &["every", "each"])
+            && self.is(at + 1, &["night", "day", "week", "morning", "evening", "hour", "month", "time"]);
+        // `respond to a7x2 in the owner's name: "x"`
+        let owned = |at: usize| {
+            let owner = &self.terms[at - 1];
+            owner.whole.end > owner.text.end && !owner.is_concrete()
+                || self.is(at - 1, &["my", "your", "his", "her", "their", "our"])
+        };
+        let impersonates = self.is(at, &["in", "on"])
+            && (at + 2..at + 4).any(|end| self.is(end, &["name", "behalf", "voice", "style"]) && owned(end));
+        let asked = self.intent.zones.get(at) == Some(&ClauseRole::Main);
+        behind && (is_reserved || is_final || excludes || asked && (is_repeated || impersonates))
     }
 
     /// True if a number follows: `undo -n 3`.
@@ -172,8 +227,11 @@ impl VerbTail<'_> {
     pub(super) fn misplaced(&self) -> Option<Span> {
         match self.candidate.tool {
             Tool::Continue => self.lost_text().or_else(|| self.passive()).or_else(|| self.unnamed_agent()),
-            Tool::Prune | Tool::Restore | Tool::Exclude | Tool::Include => self.several_nodes(),
-            Tool::Recall | Tool::List | Tool::Tree => self.unsupported_order(),
+            Tool::Prune | Tool::Restore | Tool::Exclude | Tool::Include => {
+                self.several_nodes().or_else(|| self.quantified_nodes())
+            }
+            Tool::Pin => self.quantified_nodes(),
+            Tool::Recall | Tool::List | Tool::Tree => self.unsupported_order().or_else(|| self.made_by_other()),
             Tool::Search => self.unknown_topic(),
             Tool::Annotate => self.command_as_text(),
             Tool::Edit => self.instruction_as_text().or_else(|| self.partial_text()),

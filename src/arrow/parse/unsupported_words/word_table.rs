@@ -198,6 +198,29 @@ pub(in crate::arrow::parse) const OUTCOMES: &[char] = &['✓', '✗', '✔', '�
 pub(super) const UNSUPPORTED: &[(&[Tool], WordPlace, &[&str])] = &[
     (CHANGING, WordPlace::Anywhere, RESTRAINTS),
     (&[Tool::Search], WordPlace::BesideText, &["spare"]),
+    (
+        &[Tool::View, Tool::Read],
+        WordPlace::Anywhere,
+        &["paragraph", "paragraphs", "sentence", "sentences", "even", "odd"],
+    ),
+    // What else hangs below a node goes with it.
+    (&[Tool::Prune, Tool::Exclude, Tool::Move, Tool::Copy], WordPlace::Anywhere, &["leave", "visible"]),
+    // A text that a node holds is no label.
+    (
+        &[
+            Tool::Prune,
+            Tool::Restore,
+            Tool::Exclude,
+            Tool::Include,
+            Tool::Pin,
+            Tool::Bookmark,
+            Tool::Unbookmark,
+            Tool::Move,
+            Tool::Copy,
+        ],
+        WordPlace::BeforeText,
+        &["contain", "contains", "containing", "mention", "mentions", "mentioning", "about", "word", "words", "phrase"],
+    ),
     (CHANGING, WordPlace::BeforeText, SPARED),
     (CHANGING, WordPlace::BeforeNode, SPARED),
     (
