@@ -26,6 +26,7 @@ mod failures;
 mod planning;
 mod report;
 mod spawn_verification;
+mod worker_request;
 
 /// Orchestrator that plans, runs workers and verifies results in this process.
 pub struct LocalOrchestrator(Arc<OrchestratorConfig>);

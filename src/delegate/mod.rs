@@ -11,7 +11,7 @@
 //! result. A failed subtask is tried again with the verdict, and then by a fallback model. Subtasks that depend on a failed
 //! one are skipped. A pure state machine (`state.rs`) decides on order, retries and the fallback model.
 //!
-//! Workers do not delegate further: `driver/attempt.rs` starts their turns without an orchestrator.
+//! Workers do not delegate further: `driver/worker_request.rs` builds their requests without an orchestrator.
 
 mod config;
 mod delegation_store;

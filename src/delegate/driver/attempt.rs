@@ -1,4 +1,4 @@
-//! Attempts at a subtask: a worker's instructions, its session and its turn.
+//! Attempts at a subtask: a worker's instructions, its session and the run of its turn.
 
 use std::sync::Arc;
 
@@ -13,21 +13,15 @@ use super::{
     spawn_verification::PANICKED,
 };
 use crate::{
-    id::{NodeId, SessionId},
+    id::SessionId,
     ops::{Actor, NodeDraft, OpsError},
-    provider::Model,
-    session::{GenerateRequest, HostTools, Progress, ToolAccess, generate},
+    session::{GenerateRequest, Progress, generate},
     store::Mutation,
-    tools::{ErrorCode, ToolError},
+    tools::ToolError,
     types::{AuthorType, NewSession, Parent, SessionPatch},
 };
 
 impl DelegationDriver {
-    pub(super) fn model(&self, fallback: bool) -> Arc<dyn Model> {
-        let model = self.config.fallback.as_ref().filter(|_| fallback).unwrap_or(&self.config.worker.model);
-        Arc::clone(model)
-    }
-
     /// Starts an attempt: saves the instructions and spawns the worker.
     pub(super) async fn start_attempt(&mut self, task: usize, fallback: bool) -> Result<(), ToolError> {
         let Some(delegation) = &self.delegation_state else { return Ok(()) };
@@ -72,9 +66,9 @@ impl DelegationDriver {
             branch: self.loom.node(brief)?.local,
             model: model.reference().to_owned(),
         });
-        let turn = self.worker_turn((task, &subtask), (brief, state.brief.unwrap_or(brief)), model)?;
+        let request = self.worker_request((task, &subtask), (brief, state.brief.unwrap_or(brief)), model)?;
         let actor = self.loom.actor(&self.config.worker.agent).in_session(session);
-        let work = run_worker(actor, turn, task, Arc::clone(&self.run_context.on_update));
+        let work = run_worker(actor, request, task, Arc::clone(&self.run_context.on_update));
         self.spawn(work, DelegationEvent::WorkFailed { task, why: PANICKED.to_owned() });
         Ok(())
     }
@@ -95,57 +89,18 @@ impl DelegationDriver {
             (None, trouble) => prompts::resume(trouble.as_deref().unwrap_or("it was interrupted")),
         })
     }
-
-    /// Builds the worker's turn. `from` is the node with the instructions; `context_start` is the first node of the subtask's
-    /// branch.
-    fn worker_turn(
-        &self,
-        (task, subtask): (usize, &super::super::Subtask),
-        (from, context_start): (NodeId, NodeId),
-        model: Arc<dyn Model>,
-    ) -> Result<GenerateRequest, ToolError> {
-        let config = &self.config;
-        let who = self.worker_name(task);
-        let tools_of_subtask =
-            config.worker_tools.tools(&who).into_iter().filter(|(tool, _)| subtask.tools.contains(&tool.name));
-        let tools =
-            tools_of_subtask.into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler));
-        let commands = ToolAccess {
-            rounds: config.rounds,
-            native: config.native,
-            max_inline_tokens: config.max_inline_tokens,
-            withheld: self.run_context.withheld,
-            // A worker does not delegate.
-            orchestrator: None,
-            tools: Arc::new(tools.map_err(|error| ToolError::new(ErrorCode::NotConfigured, error.to_string()))?),
-            ..ToolAccess::new(Arc::clone(&config.models))
-        };
-        Ok(GenerateRequest {
-            context_start: Some(context_start),
-            context: config.context,
-            cancel: self.run_context.cancel.child_token(),
-            partials_dir: config.partials_dir.clone(),
-            prices: config.prices.clone(),
-            ..GenerateRequest::turn(from, config.worker.agent.clone(), model, commands)
-        })
-    }
-
-    /// Returns the worker's name as other agents see it.
-    pub(super) fn worker_name(&self, task: usize) -> String {
-        format!("{}, subtask {} of [{}]", self.config.worker.agent.name(), task + 1, self.head.local)
-    }
 }
 
 /// Runs one attempt as a whole turn; `None` if it was cancelled.
 async fn run_worker(
     actor: Actor,
-    turn: GenerateRequest,
+    request: GenerateRequest,
     task: usize,
     on_update: super::super::UpdateSink,
 ) -> TaskOutcome {
-    let cancel: CancellationToken = turn.cancel.clone();
+    let cancel: CancellationToken = request.cancel.clone();
     let mut failed = None;
-    let done = generate(&actor, turn, |progress| match progress {
+    let done = generate(&actor, request, |progress| match progress {
         Progress::Failed { error, .. } => failed = Some(error.to_string()),
         Progress::Ran { line, reply, .. } => on_update(DelegationUpdate::Ran { task, line, ok: reply.is_ok() }),
         _ => {}
