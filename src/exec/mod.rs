@@ -38,12 +38,12 @@ mod llm_summary;
 mod memory;
 mod navigate;
 pub mod node_format;
+mod node_reference;
 #[cfg(any(feature = "tui", feature = "serve"))]
 pub(crate) mod outline;
 mod paging;
 mod recall;
 mod request;
-mod resolve_node;
 mod respond_command;
 mod think_and_decide;
 mod todo;
