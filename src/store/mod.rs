@@ -31,7 +31,7 @@ mod session_state_rules;
 mod sqlite;
 mod transaction_rules;
 mod undo_rules;
-mod vector_code;
+mod vector_similarity;
 mod word_postings;
 
 use std::{path::Path, sync::Arc};

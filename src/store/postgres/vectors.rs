@@ -17,7 +17,9 @@ use super::{
 };
 use crate::store::{
     EmbeddingBatch, Result, WordFilter,
-    vector_code::{COMPARED_PER_RESULT, MAX_CHECKED_NODES, batch, by_similarity, code, pack_with_code, similarity},
+    vector_similarity::{
+        COMPARED_PER_RESULT, MAX_CHECKED_NODES, batch, by_similarity, code, pack_with_code, similarity,
+    },
 };
 
 /// Sign bits, as a value of the type `bit varying`.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::store::{
     EmbeddingBatch, Result, WordFilter,
-    vector_code::{
+    vector_similarity::{
         COMPARED_PER_RESULT, MAX_CHECKED_NODES, batch, by_similarity, code, pack_with_code, similarity, unpack, words,
     },
 };

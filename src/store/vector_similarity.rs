@@ -1,4 +1,5 @@
-//! Embeddings as they are stored: bytes with a scale, and their sign bits; rules of their queries on every backend.
+//! Similarity of embeddings as they are stored: bytes with a scale, and their sign bits. Rules of their queries on every
+//! backend.
 
 use super::EmbeddingBatch;
 
