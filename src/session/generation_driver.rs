@@ -22,7 +22,7 @@ use super::{
     command_batch::CommandBatch,
     generate_request::{GenerateError, GenerateRequest, Progress},
     model_request_task::{ReportSender, forward_cancellation, report_panic},
-    partial_replies::{PartialReplyFile, PartialReplyHeader},
+    partial_reply_files::{PartialReplyFile, PartialReplyHeader},
     save_reply::record_session_model,
 };
 use crate::{

@@ -16,7 +16,7 @@ mod generation_metadata;
 mod generation_stream;
 mod journal_stream;
 mod model_request_task;
-mod partial_replies;
+mod partial_reply_files;
 mod prompt;
 mod result_metadata;
 mod resume_session;
@@ -48,7 +48,7 @@ pub use generation_metadata::GenerationMetadata;
 pub(crate) use generation_metadata::model_name;
 pub use generation_stream::{GenerationStream, spawn};
 pub use journal_stream::Changes;
-pub use partial_replies::recover;
+pub use partial_reply_files::recover;
 pub use prompt::context_of;
 pub use resume_session::{Interruption, ResumedSession, resume};
 #[doc(hidden)] // for the program

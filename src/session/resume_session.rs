@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::partial_replies;
+use super::partial_reply_files;
 use crate::{
     id::{NodeId, SessionId},
     ops::{Actor, NodeDraft, OpsError},
@@ -43,7 +43,7 @@ pub struct ResumedSession {
 /// fails.
 pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<ResumedSession, OpsError> {
     let loom = actor.loom();
-    if folder.is_some_and(|folder| partial_replies::is_streaming(folder, id)) {
+    if folder.is_some_and(|folder| partial_reply_files::is_streaming(folder, id)) {
         return Err(StoreError::Conflict("a running process writes in this session".to_owned()).into());
     }
     let old = loom.session(id)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    GenerateError, generation_metadata::GenerationMetadata, partial_replies::PartialReplyHeader,
+    GenerateError, generation_metadata::GenerationMetadata, partial_reply_files::PartialReplyHeader,
     stored_calls::stored_calls,
 };
 use crate::{

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     GenerateError,
-    partial_replies::PartialReplyHeader,
+    partial_reply_files::PartialReplyHeader,
     save_reply::{SaveOptions, save},
 };
 use crate::{

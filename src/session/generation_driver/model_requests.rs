@@ -6,7 +6,7 @@ use super::{
     super::{
         generate_request::{GenerateError, Progress},
         model_request_task::{ModelRequestTask, report_panic, stream_broken},
-        partial_replies::PartialReplyHeader,
+        partial_reply_files::PartialReplyHeader,
         prompt::{TurnProgress, offered_author, prompt},
         save_reply::record_system_prompt,
     },

@@ -8,7 +8,7 @@ use crate::{
     provider::{FinishReason, Sampling},
     session::{
         generate_request::{GenerateError, Progress},
-        partial_replies::PartialReplyFile,
+        partial_reply_files::PartialReplyFile,
         save_reply::{self, SaveOptions},
     },
     turn::{RoundOutput, TurnInput},
