@@ -7,7 +7,7 @@ use rusqlite::{
     backup::{Backup, StepResult},
 };
 
-use super::pool::ConnectionPool;
+use super::{pool::ConnectionPool, private_file::create_private};
 use crate::store::{Result, StoreError};
 
 /// Pages between two calls of `progress`: 4 MB.
@@ -18,16 +18,6 @@ pub(super) fn backup(pool: &ConnectionPool, to: &Path, progress: &mut dyn FnMut(
     // In one read transaction the copy shows one moment, and a concurrent commit does not restart it.
     let tx = conn.unchecked_transaction()?;
     copy(&tx, to, progress)
-}
-
-/// Creates an empty file that only its owner may read, unless the file exists. SQLite would create it with default
-/// permissions, and copies the mode to its log. Errors are ignored: opening the database reports them.
-pub(super) fn create_private(path: &Path) {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let _ = options.open(path);
 }
 
 /// Copies `from` to a file that must not exist. Removes the file if copying fails.

@@ -30,6 +30,7 @@ mod open;
 mod path;
 mod pool;
 mod prepared_change;
+mod private_file;
 mod purge;
 mod purge_rewrite;
 mod quick_check;

@@ -43,7 +43,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
     }
     if options.create {
-        super::backup::create_private(&path);
+        super::private_file::create_private(&path);
     }
     let mut conn = Connection::open_with_flags(&path, flags).map_err(|e| at_open(e, &path))?;
     conn.busy_timeout(options.wait)?;

@@ -16,7 +16,7 @@ use crate::{
 /// # Errors
 /// If the file holds something that is no unfinished copy.
 pub(in crate::store) fn open_copy(path: &Path, options: &OpenOptions) -> Result<Connection> {
-    super::backup::create_private(path);
+    super::private_file::create_private(path);
     let mut conn = Connection::open(path).map_err(|error| at_open(error, path))?;
     conn.busy_timeout(options.wait)?;
     open::prepare_writer(&conn, options).map_err(|error| at_open(error, path))?;
