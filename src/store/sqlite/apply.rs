@@ -7,7 +7,6 @@ use rusqlite::Connection;
 
 use super::{
     apply_nodes::NodeBatch,
-    cache::WriterCache,
     copy_branch,
     prepared_change::PreparedChange,
     purge,
@@ -16,6 +15,7 @@ use super::{
     staged_visibility::StagedRetag,
     tables::{bookmarks, delegations, journal, nodes, trees},
     undo, visibility,
+    writer_cache::WriterCache,
 };
 pub(super) use crate::store::mutation_rules::unsupported;
 use crate::{

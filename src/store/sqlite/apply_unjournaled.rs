@@ -3,7 +3,7 @@
 
 use super::{
     apply::{Applied, ChangeApplier, unsupported},
-    tables::{documents, estimates, journal, sessions, summaries, system_prompts},
+    tables::{documents, journal, sessions, summaries, system_prompts, token_calibration},
     vectors,
 };
 use crate::{
@@ -47,7 +47,7 @@ impl ChangeApplier<'_> {
                 ChangeKind::SaveEmbeddings
             }
             Mutation::RecordTokenUsage { model, estimated, reported } => {
-                estimates::add(self.conn, model, *estimated, *reported)?;
+                token_calibration::add(self.conn, model, *estimated, *reported)?;
                 ChangeKind::RecordTokenUsage
             }
             Mutation::RecordSystemPrompt { session, content } => {

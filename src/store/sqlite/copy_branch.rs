@@ -14,9 +14,9 @@ use super::{
     tables::{
         journal::Added,
         nodes::{self, Anchor},
-        retags::HIDDEN_BY,
         staged_nodes::UNSTAGED,
         trees,
+        visibility_marks::HIDDEN_BY,
     },
     ulid_cache::UlidCache,
     visibility,

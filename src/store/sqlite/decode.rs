@@ -5,7 +5,7 @@ use rusqlite::{
     types::{Type, ValueRef},
 };
 
-use super::{path::PathRecord, tables::retags::hidden_by};
+use super::{path::PathRecord, tables::visibility_marks::hidden_by};
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
     store::{ChangeKind, Mutation, Result},

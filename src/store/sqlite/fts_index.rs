@@ -13,10 +13,10 @@ use std::{borrow::Cow, sync::Arc};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
-    cache::WriterCache,
     insert::MultiInsert,
     prepared_change::PreparedChange,
     searched_text::{self, searched_columns},
+    writer_cache::WriterCache,
 };
 use crate::{
     store::{

@@ -14,7 +14,6 @@ mod apply_plans;
 mod apply_sessions;
 mod apply_unjournaled;
 mod backup;
-mod cache;
 mod caller_thread_commit;
 mod copy_branch;
 mod decode;
@@ -62,6 +61,7 @@ mod visibility;
 mod watch;
 mod write_lock;
 mod writer;
+mod writer_cache;
 
 use std::{path::Path, sync::Arc};
 
@@ -73,7 +73,7 @@ use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterH
 #[cfg(feature = "postgres")]
 pub(super) use self::{
     row_checksums::summed_columns,
-    tables::estimates::{HALVING_TOKENS, MAX_RATIO},
+    tables::token_calibration::{HALVING_TOKENS, MAX_RATIO},
     transfer_target::{finish_copy, open_copy},
 };
 use super::{

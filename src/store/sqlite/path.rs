@@ -6,7 +6,7 @@ use super::{
     decode::{DESCENDING, NodeRow, StateRow, States},
     tables::{
         nodes::{anchor, hidden_by},
-        retags::HIDDEN_BY,
+        visibility_marks::HIDDEN_BY,
     },
     visibility::{self, version_read},
 };

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::cache::RowMap;
+use super::writer_cache::RowMap;
 use crate::{
     id::NodeId,
     session_state::CompiledRules,

@@ -4,9 +4,9 @@ use rusqlite::{Connection, Row};
 
 use super::tables::{
     nodes::ONLY_CHILD,
-    retags::{HIDDEN_BY, hidden_by},
     staged_nodes::UNSTAGED,
     trees::read_counts,
+    visibility_marks::{HIDDEN_BY, hidden_by},
 };
 use crate::{store::Result, types::TreeCounts};
 

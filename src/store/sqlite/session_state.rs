@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{
     apply::ChangeApplier,
     decode::coded,
-    tables::{retags::HIDDEN_BY, session_states, sessions},
+    tables::{session_states, sessions, visibility_marks::HIDDEN_BY},
 };
 use crate::{
     session_state::{CompiledRules, RecordKind, SessionRecord, SessionState, TurnRecord},

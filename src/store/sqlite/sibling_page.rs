@@ -7,7 +7,7 @@ use super::{
     decode::{FROM, NODE, NodeRow},
     tables::{
         nodes::{anchor, hidden_by},
-        retags::HIDDEN_BY,
+        visibility_marks::HIDDEN_BY,
     },
     ulid_cache::UlidCache,
     visibility::{self, row_of},

@@ -4,7 +4,7 @@ use std::{ops::RangeInclusive, sync::LazyLock};
 
 use rusqlite::params;
 
-use super::tables::retags::HIDDEN_BY;
+use super::tables::visibility_marks::HIDDEN_BY;
 use super::{
     decode::{FROM, NODE, NodeRow},
     fts_query, local_ids, path,
@@ -13,11 +13,11 @@ use super::{
     shown_position::{nearest_visible, shown_position},
     sibling_page,
     tables::{
-        agents, delegations, documents, estimates, leases, links, memory,
+        agents, delegations, documents, leases, links, memory,
         nodes::{self, Anchor, hidden_by},
         provenance, received_turns, session_states, sessions, sources,
         staged_nodes::UNSTAGED,
-        summaries, system_prompts, todos, trees,
+        summaries, system_prompts, todos, token_calibration, trees,
     },
     transaction::ReadConnection,
     ulid_cache::UlidCache,
@@ -337,7 +337,7 @@ impl SessionReader for SqliteSnapshot<'_> {
     }
 
     fn correction(&self, model: &str) -> Result<Option<TokenCalibration>> {
-        estimates::correction(&self.conn, model)
+        token_calibration::correction(&self.conn, model)
     }
 }
 

@@ -24,7 +24,7 @@ use super::{
     purge_rewrite,
     staged_copy::{self, StagedCopy},
     staged_visibility::StagedRetag,
-    tables::{nodes, retags::HIDDEN_BY, staged_nodes::UNSTAGED},
+    tables::{nodes, staged_nodes::UNSTAGED, visibility_marks::HIDDEN_BY},
     undo,
     writer::{Reply, WriterThread},
 };

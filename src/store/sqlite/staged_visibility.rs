@@ -19,10 +19,10 @@ use super::{
     tables::{
         journal,
         nodes::{self, Anchor, ONLY_CHILD},
-        retags::{self, HIDDEN_BY},
         session_states,
         staged_nodes::UNSTAGED,
         trees,
+        visibility_marks::{self, HIDDEN_BY},
     },
     visibility::row_of,
 };
@@ -91,8 +91,8 @@ impl StagedRetag {
             return Ok(None);
         };
         // A prune of an ancestor and its restore replace the mark.
-        let is_marked = retags::is_set(conn, walk.mark, walk.root.row)?;
-        Ok((is_marked && !walk.is_altered(conn)? && retags::set(conn, walk.mark, to)?).then_some(walk))
+        let is_marked = visibility_marks::is_set(conn, walk.mark, walk.root.row)?;
+        Ok((is_marked && !walk.is_altered(conn)? && visibility_marks::set(conn, walk.mark, to)?).then_some(walk))
     }
 
     /// True if this is the staged form of a prune, or of a restore, of a node.
@@ -163,7 +163,7 @@ impl BranchWalk {
         Ok(Self {
             root,
             from,
-            mark: retags::add(conn, id, from)?,
+            mark: visibility_marks::add(conn, id, from)?,
             next: vec![conn.query_row(&sql, [root.row], FoundNode::read)?],
             marked: HashMap::new(),
             counts: TreeCounts::default(),
@@ -351,17 +351,17 @@ impl MarkReplacement {
             if slice.is_full() {
                 return Ok(false);
             }
-            retags::replace(conn, self.mark, self.root, [self.next, self.next + REPLACED_ROWS - 1])?;
+            visibility_marks::replace(conn, self.mark, self.root, [self.next, self.next + REPLACED_ROWS - 1])?;
             self.next += REPLACED_ROWS;
         }
-        retags::remove(conn, self.mark, self.root)?;
+        visibility_marks::remove(conn, self.mark, self.root)?;
         Ok(true)
     }
 }
 
 /// The marks that dead processes left.
 pub(super) fn abandoned(conn: &Connection, path: &Path) -> Vec<MarkReplacement> {
-    let marks = retags::all(conn).unwrap_or_default().into_iter();
+    let marks = visibility_marks::all(conn).unwrap_or_default().into_iter();
     marks
         .filter_map(|(mark, root)| {
             let lock = StageLock::acquire(path, root).ok()?;

@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::{
     snapshot::SqliteSnapshot,
-    tables::{provenance, retags::HIDDEN_BY, trees},
+    tables::{provenance, trees, visibility_marks::HIDDEN_BY},
     ulid_cache::UlidCache,
 };
 use crate::{

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::{
     decode::NodeRow,
-    tables::{bookmarks, retags::hidden_by},
+    tables::{bookmarks, visibility_marks::hidden_by},
 };
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},

@@ -9,8 +9,8 @@ use super::{
     purge_rewrite, recount, row_checksums, session_state,
     tables::{
         journal,
-        retags::{self, HIDDEN_BY, hidden_by},
         staged_nodes::UNSTAGED,
+        visibility_marks::{self, HIDDEN_BY, hidden_by},
     },
     vectors,
 };
@@ -71,7 +71,7 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
         }),
         ("unfinished changes", &mut |report| {
             report.problems.extend(purge_rewrite::problem(&tx)?);
-            if retags::has_unknown(&tx)? {
+            if visibility_marks::has_unknown(&tx)? {
                 report.problems.push("a node has a mark of a change that does not exist".to_owned());
             }
             Ok(())

@@ -15,10 +15,10 @@ use super::{
     staged_visibility::{BranchWalk, StagedRetag},
     tables::{
         nodes::{self, Anchor, ONLY_CHILD},
-        retags::HIDDEN_BY,
         session_states,
         staged_nodes::UNSTAGED,
         trees,
+        visibility_marks::HIDDEN_BY,
     },
 };
 use crate::{

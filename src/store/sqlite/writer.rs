@@ -16,7 +16,6 @@ use tokio::sync::oneshot;
 
 use super::{
     apply::ChangeApplier,
-    cache::WriterCache,
     fts_index,
     job_queue::{JobQueue, Task, WriteJob, WriterSlot},
     prepared_change::{ChangePreparer, PreparedChange},
@@ -24,6 +23,7 @@ use super::{
     staged_change::{SLICE_PAUSE, SlicePace, StagedChange, StagedPart},
     staged_visibility::MarkReplacement,
     transaction::LentWriter,
+    writer_cache::WriterCache,
 };
 use crate::{
     id::IdSource,

@@ -9,9 +9,9 @@ use crate::{
     store::{
         ChangeKind, Result,
         sqlite::{
-            cache::RowMap,
             insert::{MultiInsert, in_order},
             row_checksums::RowSum,
+            writer_cache::RowMap,
         },
     },
     types::{Op, Timestamp},

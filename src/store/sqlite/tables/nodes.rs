@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use super::{
-    retags::{HIDDEN_BY, hidden_by},
     staged_nodes::UNSTAGED,
+    visibility_marks::{HIDDEN_BY, hidden_by},
 };
 use crate::{
     id::{LocalId, NodeId},

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::retags::hidden_by;
+use super::visibility_marks::hidden_by;
 use crate::{
     id::{NodeId, SessionId},
     store::{Result, SessionFilter, StoreError, new_node::TurnFigures, sqlite::decode},

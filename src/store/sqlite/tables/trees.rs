@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{journal::Added, retags::HIDDEN_BY, staged_nodes::UNSTAGED};
+use super::{journal::Added, staged_nodes::UNSTAGED, visibility_marks::HIDDEN_BY};
 use crate::{
     id::{NodeId, TreeId},
     store::{MAX_TITLE_CHARS, Result, StoreError, TreeFilter, sqlite::decode},
