@@ -18,6 +18,7 @@
 //! | running | results | the next round, or the end |
 //! | any | cancelled | the stream stops, the partial reply is saved, the turn ends |
 
+mod config;
 mod header_filter;
 mod reply_parser;
 mod tool_request;
@@ -26,7 +27,6 @@ mod transitions;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use config::TurnConfig;
 pub(crate) use tool_request::ToolRequest;
-pub(crate) use transitions::{
-    BatchOutcome, RoundOutput, Turn, TurnConfig, TurnEffect, TurnEnd, TurnFailure, TurnInput,
-};
+pub(crate) use transitions::{BatchOutcome, RoundOutput, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput};
