@@ -9,11 +9,11 @@
 //! meaning of an operation are in [`crate::ops`].
 
 mod agents;
+mod database_location;
 mod envelope_compression;
 mod error;
 mod lease_permission;
 mod local_ids;
-mod location;
 mod mutation;
 mod mutation_rules;
 mod mutation_targets;
@@ -37,9 +37,9 @@ mod word_postings;
 use std::{path::Path, sync::Arc};
 
 pub(crate) use agents::{default_agents, is_default_agent};
+pub use database_location::Location;
+pub(crate) use database_location::sidecar_path;
 pub use error::{Result, StoreError};
-pub use location::Location;
-pub(crate) use location::sidecar_path;
 pub use mutation::{Change, ChangeKind, Mutation};
 pub use mutation_targets::{PriorPlacement, PurgeTarget};
 pub(crate) use new_node::copy_of;

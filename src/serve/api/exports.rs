@@ -20,7 +20,7 @@ use crate::{
     },
     serve::{
         access::Caller,
-        body_io::written_body,
+        blocking_body::written_body,
         error::{ApiError, Result},
         extract::{Params, Route},
         state::AppState,

@@ -22,7 +22,7 @@ use crate::{
     ops::{Actor, OpsError},
     serve::{
         access::AdminCaller,
-        body_io::{BodyReader, is_too_long, read_body},
+        blocking_body::{BodyReader, is_too_long, read_body},
         error::{ApiError, Result},
         extract::Params,
         state::AppState,
