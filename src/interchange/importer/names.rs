@@ -1,6 +1,6 @@
 //! Names of an import: agents of models, sources of messages, titles.
 
-use super::conversation_writer::Importer;
+use super::Importer;
 use crate::{
     id::AgentId,
     interchange::{

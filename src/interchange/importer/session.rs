@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{conversation_writer::Importer, open_conversation::OpenConversation};
+use super::{Importer, open_conversation::OpenConversation};
 use crate::{
     id::{SessionId, TreeId},
     interchange::{InterchangeError, source_record::SourcePlace},

@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    conversation_writer::Importer, lookup::MessagePlace, names::ROOT_KEY, open_conversation::OpenConversation,
-};
+use super::{Importer, known_messages::MessagePlace, names::ROOT_KEY, open_conversation::OpenConversation};
 use crate::{
     id::{NodeId, TreeId},
     interchange::{

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 
 use super::{
-    conversation_writer::Importer,
-    lookup::MessagePlace,
+    Importer,
+    known_messages::{MessageComparison, MessagePlace, key_of},
     names::{MAX_TITLE_CHARS, ROOT_KEY},
     open_conversation::{OpenConversation, PendingMark},
 };
@@ -38,32 +38,6 @@ impl SourceMessage {
         let text = self.text.trim();
         self.role == SourceRole::User && !self.is_hidden && !text.is_empty() && !is_slash_command(text)
     }
-
-    /// True if the message has this id.
-    pub(super) fn is_named(&self, id: &str) -> bool {
-        self.id == id || self.aliases.iter().any(|alias| alias == id)
-    }
-
-    fn digest(&self) -> u64 {
-        let calls = (!self.calls.is_empty() && self.raw.is_none()).then(|| json!(self.calls).to_string());
-        digest(&self.text, self.raw.as_deref().or(calls.as_deref()))
-    }
-}
-
-/// Returns a digest of a content: its text, and its JSON or, without one, that of its calls.
-pub(super) fn digest(text: &str, json: Option<&str>) -> u64 {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
-    json.map(|json| hasher.update(json.as_bytes()));
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
-    u64::from_le_bytes(bytes)
-}
-
-pub(super) fn key_of(source: &str) -> u128 {
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(&blake3::hash(source.as_bytes()).as_bytes()[..16]);
-    u128::from_le_bytes(bytes)
 }
 
 impl Importer<'_> {
@@ -138,18 +112,18 @@ impl Importer<'_> {
             open.opening = Some(first_words(&message.text, MAX_TITLE_CHARS));
         }
         let key = key_of(&source);
-        let known = self.find_key(key, &source, open)?;
         let mut shown = None;
-        let stored = match known {
-            Some(known) if known.digest == digest => {
+        let comparison = self.compare(key, &source, digest, open)?;
+        let stored = match comparison {
+            MessageComparison::Unchanged(known) => {
                 self.batch.done.skipped += 1;
                 known
             }
-            Some(known) => {
+            MessageComparison::Changed(known) => {
                 shown = self.append_version(place, &mut message, (known, digest), &source, open)?;
                 known
             }
-            None => self.append_message(place, &mut message, (source, digest), open)?,
+            MessageComparison::New => self.append_message(place, &mut message, (source, digest), open)?,
         };
         self.places.insert(key, stored);
         for alias in &message.aliases {
@@ -166,7 +140,7 @@ impl Importer<'_> {
         if is_here && matches!(message.role, SourceRole::User | SourceRole::Model | SourceRole::System) {
             open.newest = Some(stored.attach);
         }
-        if known.is_none() {
+        if matches!(comparison, MessageComparison::New) {
             let marks = message.bookmark.map(PendingMark::Bookmark).into_iter();
             let prune = message.is_pruned.then_some(PendingMark::Prune);
             open.marks.extend(marks.chain(prune).map(|mark| (place, id.clone(), mark)));

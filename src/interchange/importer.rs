@@ -1,4 +1,18 @@
-//! Importer of the conversations of one format: begins and finishes them, and counts what it leaves out.
+//! Importer of foreign conversations: turns the records of a reader into trees, sessions and nodes. This file begins and
+//! finishes conversations.
+//!
+//! Each conversation becomes a tree with a root that contexts exclude, and a session with numbered turns. Every node has
+//! its source in the table `sources`, so a repeated import finds it: an unchanged message is skipped, a changed one
+//! becomes a version, a new one is appended. A tree is created with the first message, so an empty conversation leaves
+//! nothing. Memory is bounded: older messages are looked up in the store.
+
+mod known_messages;
+mod names;
+mod open_conversation;
+mod recent_keys;
+mod session;
+mod tree_root;
+mod write_message;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,19 +20,19 @@ use std::{
     sync::atomic::AtomicBool,
 };
 
-use super::{
-    lookup::MessagePlace,
+use self::{
+    known_messages::MessagePlace,
     names::{MAX_TITLE_CHARS, ROOT_KEY},
     open_conversation::{OpenConversation, PendingMark},
     recent_keys::RecentMap,
 };
+use super::{
+    Imported, InterchangeError,
+    source_record::{SourceConversation, SourcePlace},
+    write_batch::ImportBatch,
+};
 use crate::{
     id::{AgentId, NodeId, TreeId},
-    interchange::{
-        Imported, InterchangeError,
-        source_record::{SourceConversation, SourcePlace},
-        write_batch::ImportBatch,
-    },
     ops::{Actor, Loom},
     store::{Mutation, Snapshot},
     types::{SessionPatch, Tree, TreePatch, first_words},
@@ -30,26 +44,26 @@ const MAX_KIND_CHARS: usize = 60;
 const MAX_LEFT_OUT_KINDS: usize = 40;
 
 /// An import of conversations of one format.
-pub(in crate::interchange) struct Importer<'a> {
-    pub(super) actor: &'a Actor,
-    pub(super) batch: ImportBatch<'a>,
-    pub(super) format: &'static str,
-    pub(super) is_dry_run: bool,
-    pub(super) trees: BTreeSet<TreeId>,
+pub(super) struct Importer<'a> {
+    actor: &'a Actor,
+    batch: ImportBatch<'a>,
+    format: &'static str,
+    is_dry_run: bool,
+    trees: BTreeSet<TreeId>,
     /// Open conversations, the current one last.
-    pub(super) open: Vec<OpenConversation>,
-    pub(super) places: RecentMap<u128, MessagePlace>,
+    open: Vec<OpenConversation>,
+    places: RecentMap<u128, MessagePlace>,
     /// Nodes that have a continuation, to count branches.
-    pub(super) continued: RecentMap<NodeId, ()>,
-    pub(super) agents: BTreeMap<String, AgentId>,
-    pub(super) reader: Option<(Box<dyn Snapshot + 'a>, u64)>,
-    pub(super) messages: u64,
-    pub(super) cancel: &'a AtomicBool,
+    continued: RecentMap<NodeId, ()>,
+    agents: BTreeMap<String, AgentId>,
+    reader: Option<(Box<dyn Snapshot + 'a>, u64)>,
+    messages: u64,
+    cancel: &'a AtomicBool,
 }
 
 impl<'a> Importer<'a> {
     /// Begins an import. A dry run counts and writes nothing.
-    pub(in crate::interchange) fn new(
+    pub(super) fn new(
         actor: &'a Actor,
         name: &str,
         format: &'static str,
@@ -73,7 +87,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Begins a conversation, or continues one. Messages that follow belong to it.
-    pub(in crate::interchange) fn conversation(&mut self, source: SourceConversation) -> Result<(), InterchangeError> {
+    pub(super) fn conversation(&mut self, source: SourceConversation) -> Result<(), InterchangeError> {
         if let Some(at) = self.open.iter().rposition(|open| open.source.id == source.id) {
             let open = self.open.remove(at);
             self.open.push(open);
@@ -103,7 +117,7 @@ impl<'a> Importer<'a> {
 
     /// Sets the title of the current conversation. A conversation of an earlier import keeps its title, unless that is the
     /// first words of its first message.
-    pub(in crate::interchange) fn title(&mut self, place: SourcePlace, title: &str) -> Result<(), InterchangeError> {
+    pub(super) fn title(&mut self, place: SourcePlace, title: &str) -> Result<(), InterchangeError> {
         let Some(open) = self.open.last_mut().filter(|_| !title.trim().is_empty()) else {
             return Ok(());
         };
@@ -124,26 +138,26 @@ impl<'a> Importer<'a> {
     }
 
     /// Bookmarks a message of the current conversation.
-    pub(in crate::interchange) fn bookmark(&mut self, place: SourcePlace, message: String, label: String) {
+    pub(super) fn bookmark(&mut self, place: SourcePlace, message: String, label: String) {
         if let Some(open) = self.open.last_mut() {
             open.marks.push((place, message, PendingMark::Bookmark(label)));
         }
     }
 
     /// Sets the message that the user of the source was at.
-    pub(in crate::interchange) fn position(&mut self, message: String) {
+    pub(super) fn position(&mut self, message: String) {
         if let Some(open) = self.open.last_mut() {
             open.position = Some(message);
         }
     }
 
     /// Records a problem of a place.
-    pub(in crate::interchange) fn problem(&mut self, place: SourcePlace, what: impl std::fmt::Display) {
+    pub(super) fn problem(&mut self, place: SourcePlace, what: impl std::fmt::Display) {
         self.batch.problem(place, what);
     }
 
     /// Counts an entry that is not imported, by its kind.
-    pub(in crate::interchange) fn left_out(&mut self, kind: &str) {
+    pub(super) fn left_out(&mut self, kind: &str) {
         let kinds = &mut self.batch.done.left_out;
         let kind: String = kind.chars().take(MAX_KIND_CHARS).collect();
         if kinds.len() < MAX_LEFT_OUT_KINDS || kinds.contains_key(&kind) {
@@ -152,10 +166,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Ends the import after its file was read, or until it was cancelled: writes the rest and returns the result.
-    pub(in crate::interchange) fn complete(
-        mut self,
-        read: Result<(), InterchangeError>,
-    ) -> Result<Imported, InterchangeError> {
+    pub(super) fn complete(mut self, read: Result<(), InterchangeError>) -> Result<Imported, InterchangeError> {
         let failure = match read {
             Ok(()) | Err(InterchangeError::Cancelled) => None,
             Err(InterchangeError::Io(error)) if error.kind() == io::ErrorKind::InvalidData => {
@@ -221,11 +232,11 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    pub(super) fn loom(&self) -> &'a Loom {
+    fn loom(&self) -> &'a Loom {
         self.actor.loom()
     }
 
-    pub(super) fn push(&mut self, place: SourcePlace, mutation: Mutation) -> Result<(), InterchangeError> {
+    fn push(&mut self, place: SourcePlace, mutation: Mutation) -> Result<(), InterchangeError> {
         self.batch.push(place, mutation)
     }
 }

@@ -1,13 +1,12 @@
-//! Lookup of messages by their sources: among those that this import placed, and in the store.
+//! Messages that are known by their sources: those that this import placed, and those of the store. The comparison with
+//! them decides whether a message is skipped, becomes a version or is appended.
 
-use super::{
-    conversation_writer::Importer,
-    open_conversation::OpenConversation,
-    write_message::{digest, key_of},
-};
+use serde_json::json;
+
+use super::{Importer, open_conversation::OpenConversation};
 use crate::{
     id::{AgentId, NodeId, TreeId},
-    interchange::InterchangeError,
+    interchange::{InterchangeError, source_record::SourceMessage},
     store::Snapshot,
     types::EdgeKind,
 };
@@ -25,6 +24,45 @@ pub(super) struct MessagePlace {
     pub(super) author: AgentId,
     /// Digest of the content, to detect a change.
     pub(super) digest: u64,
+}
+
+/// A message compared with the one of its source.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum MessageComparison {
+    /// It has the same content, so it is skipped.
+    Unchanged(MessagePlace),
+    /// It has another content, so it becomes a version.
+    Changed(MessagePlace),
+    /// Its source is unknown, so it is appended.
+    New,
+}
+
+impl SourceMessage {
+    /// True if the message has this id.
+    pub(super) fn is_named(&self, id: &str) -> bool {
+        self.id == id || self.aliases.iter().any(|alias| alias == id)
+    }
+
+    pub(super) fn digest(&self) -> u64 {
+        let calls = (!self.calls.is_empty() && self.raw.is_none()).then(|| json!(self.calls).to_string());
+        digest(&self.text, self.raw.as_deref().or(calls.as_deref()))
+    }
+}
+
+/// Returns a digest of a content: its text, and its JSON or, without one, that of its calls.
+fn digest(text: &str, json: Option<&str>) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    json.map(|json| hasher.update(json.as_bytes()));
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    u64::from_le_bytes(bytes)
+}
+
+pub(super) fn key_of(source: &str) -> u128 {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&blake3::hash(source.as_bytes()).as_bytes()[..16]);
+    u128::from_le_bytes(bytes)
 }
 
 impl Importer<'_> {
@@ -49,7 +87,22 @@ impl Importer<'_> {
         self.find_key(key_of(source), source, open)
     }
 
-    pub(super) fn find_key(
+    /// Compares a message with the one of its source, by the digests of their contents.
+    pub(super) fn compare(
+        &mut self,
+        key: u128,
+        source: &str,
+        digest: u64,
+        open: &OpenConversation,
+    ) -> Result<MessageComparison, InterchangeError> {
+        Ok(match self.find_key(key, source, open)? {
+            Some(known) if known.digest == digest => MessageComparison::Unchanged(known),
+            Some(known) => MessageComparison::Changed(known),
+            None => MessageComparison::New,
+        })
+    }
+
+    fn find_key(
         &mut self,
         key: u128,
         source: &str,
