@@ -19,7 +19,7 @@ use tokio::{
 
 use super::{
     ScreenSetup,
-    generate::GenerationJobs,
+    generation_jobs::GenerationJobs,
     highlight::Highlighter,
     message::{
         BackgroundEvent, BackgroundReport, GenerationEvent, InputPurpose, ScreenEffect, ScreenMessage, WriteRequest,

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ScreenSetup,
-    generate::generation_event,
+    generation_jobs::generation_event,
     message::{BackgroundEvent, BackgroundReport, CommandJob, GenerationEvent, WriteResult},
     queries,
     write_thread::error_line,

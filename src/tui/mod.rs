@@ -20,7 +20,7 @@ mod cursor_sharing;
 mod delegation_lines;
 mod editor;
 mod editor_wrap;
-mod generate;
+mod generation_jobs;
 pub(crate) mod highlight;
 mod import_export;
 mod keys;
@@ -50,7 +50,7 @@ use std::path::PathBuf;
 
 pub use app::App;
 pub use approval_queue::ApprovalQueue;
-pub use generate::COLLABORATOR;
+pub use generation_jobs::COLLABORATOR;
 pub use keys::{Binding, KEYS, KeyAction, KeyGroup, KeyMap};
 pub use message::{BackgroundReport, ScreenMessage};
 pub use terminal::{TerminalError, run};

@@ -12,7 +12,7 @@ use crate::{
     session::session_label,
     store::{Direction, SessionFilter, Snapshot, TreeFilter, UndoReach},
     tui::{
-        generate::{COLLABORATOR, SUBJECT},
+        generation_jobs::{COLLABORATOR, SUBJECT},
         highlight, markdown,
         message::{ItemAction, ListItem, LookupResult},
         text,

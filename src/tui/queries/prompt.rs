@@ -11,7 +11,7 @@ use crate::{
     provider::Usage,
     session::context_of,
     tui::{
-        generate::SUBJECT,
+        generation_jobs::SUBJECT,
         message::{ItemAction, ListItem, LookupResult},
         path_layout::sign,
         text,

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{buffer_keys, command, command_jobs, generation, write};
+use super::{buffer_keys, colon_line, command_jobs, generation, write};
 use crate::{
     arrow::Command,
     tools::Tool,
@@ -200,7 +200,7 @@ fn perform(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: usi
         }
         InputPurpose::Command => {
             model.record_history(&format!(":{text}"));
-            command::run(model, &text)
+            colon_line::run(model, &text)
         }
         InputPurpose::Count => match text.trim().parse() {
             Ok(count @ 1..=MAX_CONTINUATIONS) => {

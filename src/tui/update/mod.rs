@@ -5,7 +5,7 @@
 
 mod background;
 mod buffer_keys;
-mod command;
+mod colon_line;
 mod command_jobs;
 mod generation;
 mod input;

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Commands in addition to the names of keys.
-pub(crate) const COMMANDS: &[(&str, &str)] = &[
+const COMMANDS: &[(&str, &str)] = &[
     ("chat TEXT", "send a message that the collaborator answers"),
     ("new TEXT", "create a tree that begins with this text"),
     ("buffer TEXT", "create a buffer tree, in which edits are versions"),
