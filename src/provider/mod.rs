@@ -52,9 +52,9 @@ pub(crate) mod stream_reader;
 mod tiktoken;
 #[cfg(feature = "net")]
 pub(crate) mod tls;
-mod tool_definition;
 #[cfg(feature = "net")]
-mod tool_results;
+mod tool_call_pairs;
+mod tool_definition;
 mod usage;
 mod weights;
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Capabilities, DecodedReply, PartialUsage, StreamPiece, ToolCallPiece, error_body::error_report};
 use crate::provider::{
-    Message, MessagePart, Prompt, ProviderError, Request, Role, ToolDefinition, tool_results::pair_tool_results,
+    Message, MessagePart, Prompt, ProviderError, Request, Role, ToolDefinition, tool_call_pairs::pair_tool_results,
 };
 
 /// Output limit in tokens if the request sets none; the API requires one.

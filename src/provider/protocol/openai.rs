@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Capabilities, DecodedReply, PartialUsage, StreamPiece, ToolCallPiece, error_body::error_report};
 use crate::provider::{
     Logprob, Message, MessagePart, Prompt, Request, Role, Sampling, ToolCall, ToolDefinition,
-    tool_results::pair_tool_results,
+    tool_call_pairs::pair_tool_results,
 };
 
 #[derive(Serialize)]
