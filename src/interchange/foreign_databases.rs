@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::{
-    Format, Importer, InterchangeError, basemode, cursor, goose, llm, open_webui, opencode, source_record::SourcePlace,
-    zed,
+    Format, Importer, InterchangeError, basemode, cursor, goose, llm_cli, open_webui, opencode,
+    source_record::SourcePlace, zed,
 };
 use crate::{
     ops::OpsError,
@@ -54,7 +54,7 @@ pub(super) fn read(path: &Path, importer: &mut Importer<'_>) -> Result<(), Inter
         Some(Format::Cursor) => cursor::read_database(&database, &tables, importer),
         Some(Format::Zed) => zed::read_database(&database, importer),
         Some(Format::Basemode) => basemode::read_database(&database, importer),
-        _ => llm::read(&database, &tables, importer),
+        _ => llm_cli::read(&database, &tables, importer),
     };
     match read {
         // The error of reading the foreign file; the own file is open.

@@ -13,7 +13,7 @@ use super::zip_export::{self, import_zip};
 use super::{
     DETECTED_BYTES, Format, basemode, bounded_reader, chatgpt, claude_ai, claude_code, codex, detect, detect_database,
     exoloom, foreign_databases, gemini, goose, importer::Importer, jsonl, librechat, lines::SourceLines, llama_app,
-    loomsidian, markdown_chat, open_webui, openai_chat, opencode, pi, pyloom, silly_tavern, write_batch, zstd,
+    loomsidian, markdown_chat, open_webui, openai_chat, opencode, pi_agent, pyloom, silly_tavern, write_batch, zstd,
 };
 use crate::{
     id::TreeId,
@@ -237,7 +237,7 @@ fn read_lines(
 ) -> Result<(), InterchangeError> {
     match format {
         Format::Loomtree => Ok(()),
-        Format::Pi => pi::read(lines, importer),
+        Format::Pi => pi_agent::read(lines, importer),
         Format::ClaudeCode => claude_code::read(lines, importer),
         Format::Codex => codex::read(lines, importer),
         Format::Gemini => gemini::read(lines, importer),
