@@ -1,4 +1,4 @@
-//! Commits of commands that change the tree: one function for all front ends. `change_commands.rs` calls it for agents.
+//! Commits of commands that change the tree: one function for all front ends. `agent_tree_change.rs` calls it for agents.
 //!
 //! The executor, the command line and the terminal interface build the same [`Command`]. They differ in how they resolve
 //! references and in the session of their actor, so the caller passes both.

@@ -64,7 +64,7 @@ impl Executor<'_> {
     }
 
     pub(super) fn write(&self, name: &str, place: &WritePlace, text: &str) -> AnswerResult {
-        super::change_commands::not_empty(text, "a document")?;
+        super::agent_tree_change::not_empty(text, "a document")?;
         let known =
             self.loom.snapshot()?.documents()?.into_iter().any(|document| !document.removed && document.name == name);
         if !known {

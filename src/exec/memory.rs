@@ -128,7 +128,7 @@ impl Executor<'_> {
     ) -> AnswerResult {
         let content = match (words, content_of, summary_of) {
             (Some(words), None, None) => {
-                super::change_commands::not_empty(words, "a stash")?;
+                super::agent_tree_change::not_empty(words, "a stash")?;
                 StashContent::Words(words.to_owned())
             }
             (None, Some(node), None) => StashContent::Node(self.resolve_node(here, node)?.id),

@@ -9,13 +9,12 @@
 //!
 //! The executor is synchronous. It calls models, services and host tools through the [`Host`].
 
+mod agent_tree_change;
 mod answer;
 mod author_names;
 mod authorize;
 #[cfg(any(feature = "tui", feature = "serve"))]
 pub(crate) mod authorship;
-mod batch;
-mod change_commands;
 mod command_reply;
 mod commit_tree_change;
 #[cfg(feature = "serve")]
@@ -45,6 +44,7 @@ mod paging;
 mod recall;
 mod request;
 mod respond_command;
+mod run_batch;
 mod think_and_decide;
 mod todo;
 mod trace;

@@ -1,6 +1,6 @@
 //! The command `respond`, and appends of an agent's own text.
 
-use super::{AnswerResult, Executor, Position, TreeChange, change_commands::not_empty};
+use super::{AnswerResult, Executor, Position, TreeChange, agent_tree_change::not_empty};
 use crate::{
     arrow::{NodeRef, ResponseKind},
     ops::{NodeDraft, require_parent},

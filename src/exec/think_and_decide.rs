@@ -1,6 +1,6 @@
 //! The commands `think` and `decide`.
 
-use super::{AnswerResult, Executor, Position, change_commands::not_empty, escape::quoted};
+use super::{AnswerResult, Executor, Position, agent_tree_change::not_empty, escape::quoted};
 use crate::{
     arrow::DecisionKind,
     ops::NodeDraft,

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     backend::{McpCaller, McpState},
-    batch::{self, BatchProgress, CallContext, CallOutcome, ToolInput},
+    call_requests::{self, BatchProgress, CallContext, CallOutcome, ToolInput},
     consent::{self, Consent},
     running_calls::{ANSWER_TIME, RunningCall},
     tool_list::LINES_TOOL,
@@ -70,8 +70,8 @@ async fn answer(
     context: &RequestContext<RoleServer>,
 ) -> Result<CallOutcome, ErrorData> {
     let mut input = input.clone();
-    let call = match batch::take_text(&mut input.arguments, "task") {
-        Err(error) => return Ok(batch::failure(&error).into()),
+    let call = match call_requests::take_text(&mut input.arguments, "task") {
+        Err(error) => return Ok(call_requests::failure(&error).into()),
         Ok(Some(id)) if !id.is_empty() => match state.running.take(&id) {
             Some(call) => call,
             None => return Ok(unknown_task(&id).into()),
@@ -91,7 +91,7 @@ async fn answer(
     let known = session.get().map_or_else(String::new, ToString::to_string);
     let id = state.running.keep(RunningCall { thread, cancel, session });
     let text = format!("The call is still running. Fetch its answer later: call loom with {{\"task\": \"{id}\"}}.");
-    Ok(batch::session_result(&known, text).into())
+    Ok(call_requests::session_result(&known, text).into())
 }
 
 /// Starts a call on a thread of its own.
@@ -104,7 +104,7 @@ fn start(state: &Arc<McpState>, input: ToolInput, context: &RequestContext<RoleS
         session: Arc::clone(&session),
     };
     let state = Arc::clone(state);
-    let thread = tokio::task::spawn_blocking(move || batch::run(&state, input, call_context));
+    let thread = tokio::task::spawn_blocking(move || call_requests::run(&state, input, call_context));
     RunningCall { thread, cancel, session }
 }
 
@@ -126,5 +126,5 @@ fn progress_sender(context: &RequestContext<RoleServer>) -> Option<mpsc::Unbound
 
 fn unknown_task(id: &str) -> CallToolResult {
     let error = ToolError::new(ErrorCode::NotFound, format!("no running call {id:?}"));
-    batch::failure(&error.hint("its answer was fetched already, or the server was restarted; repeat the call"))
+    call_requests::failure(&error.hint("its answer was fetched already, or the server was restarted; repeat the call"))
 }

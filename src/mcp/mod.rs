@@ -6,8 +6,8 @@
 //! clients get the list of tools at once.
 
 mod backend;
-mod batch;
 mod call;
+mod call_requests;
 mod client_delegation;
 mod consent;
 mod handler;

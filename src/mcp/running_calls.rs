@@ -12,7 +12,7 @@ use std::{
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::batch::CallOutcome;
+use super::call_requests::CallOutcome;
 use crate::id::SessionId;
 
 /// Time after which a call is answered with an id instead of its result. Clients give up after a minute or less.

@@ -19,10 +19,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     DelegationUpdate,
-    command_batch::CommandBatch,
     generate_request::{GenerateError, GenerateRequest, Progress},
     model_request_task::{ReportSender, forward_cancellation, report_panic},
     partial_reply_files::{PartialReplyFile, PartialReplyHeader},
+    reply_commands::ReplyCommands,
     save_reply::record_session_model,
 };
 use crate::{
@@ -275,7 +275,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             return Some(TurnInput::EffectFailed);
         };
         let reports = self.reports.clone();
-        let batch = CommandBatch {
+        let batch = ReplyCommands {
             loom: self.actor.loom().clone(),
             agent: self.request.author.clone(),
             session,

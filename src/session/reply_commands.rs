@@ -22,7 +22,7 @@ use crate::{
 const READING_BUDGET_DIVISOR: u32 = 6;
 
 /// Commands of one reply.
-pub(super) struct CommandBatch {
+pub(super) struct ReplyCommands {
     pub(super) loom: Loom,
     pub(super) agent: Agent,
     pub(super) session: SessionId,
@@ -39,7 +39,7 @@ pub(super) struct CommandBatch {
     pub(super) host: SessionHost,
 }
 
-impl CommandBatch {
+impl ReplyCommands {
     /// Runs the commands, saves their results as nodes and reports both.
     pub(super) fn run(self, index: usize, requests: Vec<ToolRequest>, reports: &ReportSender) {
         let runner = Executor::new(self.loom.clone(), self.agent.clone(), self.session, &self.host);
