@@ -36,6 +36,7 @@ pub(crate) const FILES: &[PageFile] = page_files![
     "drag.js",
     "elements.js",
     "frame.js",
+    "generations.js",
     "highlight.js",
     "import.js",
     "keys.js",
@@ -53,6 +54,7 @@ pub(crate) const FILES: &[PageFile] = page_files![
     "marked-nodes.js",
     "menu.js",
     "merge-split.js",
+    "navigation.js",
     "notices.js",
     "offline-map.js",
     "offline-tree.js",
@@ -64,7 +66,6 @@ pub(crate) const FILES: &[PageFile] = page_files![
     "sessions.js",
     "signals.js",
     "state.js",
-    "streams.js",
     "style/base.css",
     "style/map.css",
     "style/outline.css",
@@ -75,7 +76,6 @@ pub(crate) const FILES: &[PageFile] = page_files![
     "vendor/htm.js",
     "vendor/preact.js",
     "vendor/signals-core.js",
-    "walk.js",
 ];
 
 /// Returns all styles.

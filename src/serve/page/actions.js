@@ -3,7 +3,7 @@
 import { get, post, call } from "./api.js";
 import { effect, untracked } from "./signals.js";
 import * as state from "./state.js";
-import { go, refresh, isAway } from "./walk.js";
+import { go, refresh, isAway } from "./navigation.js";
 
 /** Runs a change and shows its failure. Returns false if it failed. @param {() => Promise<any>} run */
 export async function attempt(run) {

@@ -5,9 +5,9 @@ import { html, classes, createRef, Component, Button } from "./elements.js";
 import { effect } from "./signals.js";
 import { get } from "./api.js";
 import * as state from "./state.js";
-import { go, refresh } from "./walk.js";
+import { go, refresh } from "./navigation.js";
 import { change } from "./actions.js";
-import { generate, choose } from "./streams.js";
+import { generate, choose } from "./generations.js";
 import { ProseText, editable, shownProse, isUnsaved } from "./buffer-text.js";
 import { isSaving, saveProse, storeDraft, restoreDraft, otherDrafts } from "./prose-save.js";
 

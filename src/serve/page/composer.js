@@ -3,10 +3,10 @@
 import { html, classes, Button } from "./elements.js";
 import { computed, effect, observer, signal } from "./signals.js";
 import * as state from "./state.js";
-import { afterSteps } from "./walk.js";
+import { afterSteps } from "./navigation.js";
 import { say, runLines } from "./actions.js";
 import { completion, closeCompletion, offer, onCompletionKey, selectedId, Completions } from "./completion.js";
-import { generate, answer, generation, count, setCount, models } from "./streams.js";
+import { generate, answer, generation, count, setCount, models } from "./generations.js";
 
 /** Name under which the text for this tree, or for a new one, is kept. */
 const draft = computed(() => `loom-draft-${state.tree.value?.id ?? "new"}`);

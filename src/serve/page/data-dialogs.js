@@ -3,7 +3,7 @@
 import { html, Component } from "./elements.js";
 import { get } from "./api.js";
 import * as state from "./state.js";
-import { go } from "./walk.js";
+import { go } from "./navigation.js";
 import { compare, coalesce, countWords } from "./diff.js";
 import { Markdown } from "./markdown.js";
 import { marked } from "./marked-nodes.js";

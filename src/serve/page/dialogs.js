@@ -5,7 +5,7 @@ import { observer } from "./signals.js";
 import { get, send } from "./api.js";
 import * as state from "./state.js";
 import * as actions from "./actions.js";
-import { models, setModels } from "./streams.js";
+import { models, setModels } from "./generations.js";
 import { COMMANDS, keyLabel } from "./keys.js";
 import * as sessions from "./sessions.js";
 import { Search, Bookmarks, Pruned, Trees, Palette, Sessions, Documents, Log } from "./list-dialogs.js";

@@ -4,7 +4,7 @@ import { html, Button } from "./elements.js";
 import { observer, signal } from "./signals.js";
 import { get, post, call, upload } from "./api.js";
 import * as state from "./state.js";
-import { go, refresh } from "./walk.js";
+import { go, refresh } from "./navigation.js";
 import { openLate } from "./actions.js";
 
 /**

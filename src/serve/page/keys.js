@@ -2,10 +2,10 @@
 // derive from this table.
 
 import * as state from "./state.js";
-import { step, back, fold, toggleHoist, afterSteps } from "./walk.js";
+import { step, back, fold, toggleHoist, afterSteps } from "./navigation.js";
 import * as actions from "./actions.js";
 import * as sessions from "./sessions.js";
-import { generate, answer, stop, choose, setCount, count } from "./streams.js";
+import { generate, answer, stop, choose, setCount, count } from "./generations.js";
 import { focusComposer } from "./composer.js";
 import { focusProse } from "./buffer-editor.js";
 import { focusApproval } from "./approvals.js";

@@ -4,7 +4,7 @@ import { html, counted, Button, Component } from "./elements.js";
 import { signal, observer } from "./signals.js";
 import { get, call, list } from "./api.js";
 import * as state from "./state.js";
-import { go, leaveTree } from "./walk.js";
+import { go, leaveTree } from "./navigation.js";
 import { Picker } from "./picker.js";
 import { restore } from "./actions.js";
 import { chooseFiles } from "./import.js";

@@ -4,7 +4,7 @@
 import { send, readEvents, ApiError } from "./api.js";
 import { effect, untracked } from "./signals.js";
 import * as state from "./state.js";
-import { refresh, go, nodeOf } from "./walk.js";
+import { refresh, go, nodeOf } from "./navigation.js";
 
 /** Pause before the window is read again, so that a burst of changes costs one request. */
 const PAUSE_MS = 40;

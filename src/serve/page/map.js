@@ -3,7 +3,7 @@
 import { html, classes, createRef, Component, Button } from "./elements.js";
 import { effect, signal } from "./signals.js";
 import * as state from "./state.js";
-import { go } from "./walk.js";
+import { go } from "./navigation.js";
 import { loadMap, nodeAt } from "./map-data.js";
 import { MapView } from "./map-view.js";
 import { MapPainter, paintWhole, themeColours, SERIES } from "./map-paint.js";

@@ -3,7 +3,7 @@
 import { html, createRef, Component } from "./elements.js";
 import { observer, signal } from "./signals.js";
 import * as state from "./state.js";
-import { go, fold } from "./walk.js";
+import { go, fold } from "./navigation.js";
 import * as actions from "./actions.js";
 import { copy } from "./clipboard.js";
 import { isPressed } from "./long-press.js";

@@ -4,7 +4,7 @@ import { html, render } from "./elements.js";
 import { effect } from "./signals.js";
 import { answerLocally, ApiError } from "./api.js";
 import * as state from "./state.js";
-import { go } from "./walk.js";
+import { go } from "./navigation.js";
 import { listen } from "./keys.js";
 import { Shell } from "./frame.js";
 import { OfflineTree, plain } from "./offline-tree.js";

@@ -3,7 +3,7 @@
 import { html, classes, createRef, Component, Button } from "./elements.js";
 import { effect, untracked } from "./signals.js";
 import * as state from "./state.js";
-import { go, fold, extendOutline, toggleHoist } from "./walk.js";
+import { go, fold, extendOutline, toggleHoist } from "./navigation.js";
 import { openMenu, openMenuAt } from "./menu.js";
 import { marks } from "./marked-nodes.js";
 import { dragHandlers } from "./drag.js";

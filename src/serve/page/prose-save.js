@@ -5,8 +5,8 @@
 import { effect, signal } from "./signals.js";
 import { get, post } from "./api.js";
 import * as state from "./state.js";
-import { go, refresh, isAway, holdSteps, visitVersion } from "./walk.js";
-import { followEdit } from "./streams.js";
+import { go, refresh, isAway, holdSteps, visitVersion } from "./navigation.js";
+import { followEdit } from "./generations.js";
 import { shownProse } from "./buffer-text.js";
 import { readDraft, writeDraft, dropDraft, draftNames, guardClose } from "./draft-store.js";
 

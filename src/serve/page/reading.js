@@ -4,11 +4,11 @@ import { html, classes, createRef, Component, Button, Age } from "./elements.js"
 import { effect, observer } from "./signals.js";
 import * as state from "./state.js";
 import { get } from "./api.js";
-import { go, step, extendPath } from "./walk.js";
+import { go, step, extendPath } from "./navigation.js";
 import { Markdown } from "./markdown.js";
 import { openMenu, openMenuAt } from "./menu.js";
 import * as actions from "./actions.js";
-import { Streams, generation } from "./streams.js";
+import { Streams, generation } from "./generations.js";
 import { Prose } from "./buffer-editor.js";
 import { editable } from "./buffer-text.js";
 import { pressHandlers, isPressed } from "./long-press.js";

@@ -2,7 +2,7 @@
 
 import { get, post, call } from "./api.js";
 import * as state from "./state.js";
-import { go } from "./walk.js";
+import { go } from "./navigation.js";
 import { attempt } from "./actions.js";
 
 const AGENT = "collaborator";

@@ -1,4 +1,4 @@
-// State of the page as signals. Views read it; `walk.js` and `actions.js` change it.
+// State of the page as signals. Views read it; `navigation.js` and `actions.js` change it.
 
 import { signal, computed } from "./signals.js";
 

@@ -1,7 +1,7 @@
 // Keys typed while a command waits for the cursor or for its dialog: they act afterwards, on what it opened.
 
 import * as state from "./state.js";
-import { afterSteps } from "./walk.js";
+import { afterSteps } from "./navigation.js";
 
 /** Held keys, and whether those typed in a field are held too. @typedef {{keys: KeyboardEvent[], inFields: boolean}} Hold */
 

@@ -1,4 +1,4 @@
-// Walking: each step asks the server for a window around the new node. Steps that are typed faster than the server
+// Navigation: each step asks the server for a window around the new node. Steps that are typed faster than the server
 // answers are sent together.
 
 import { get, ApiError } from "./api.js";

@@ -4,7 +4,7 @@ import { html, classes, Button } from "./elements.js";
 import { observer, signal } from "./signals.js";
 import { get, send, readEvents, call } from "./api.js";
 import * as state from "./state.js";
-import { go, refresh } from "./walk.js";
+import { go, refresh } from "./navigation.js";
 import { shownProse } from "./buffer-text.js";
 
 /**
