@@ -2,9 +2,8 @@
 //! original branch can be restored.
 
 use super::{
-    Actor, OpsError, Result,
-    navigate::{parts_to, rest_of_split},
-    require_parent,
+    Actor, OpsError, Result, require_parent,
+    split_parts::{parts_after, parts_to},
 };
 use crate::{
     id::NodeId,
@@ -16,7 +15,7 @@ use crate::{
 const MAX_FOLLOWED_NODES: u64 = 4_096;
 
 impl Actor {
-    /// Copies a node and its visible descendants under `to`; with a part of a split also those that
+    /// Copies a node and its visible descendants under `to`; with a part of a node also those that
     /// follow it, in the versions that the session has selected. The first node of the receipt is the copy.
     ///
     /// # Errors
@@ -97,15 +96,15 @@ impl Actor {
         Ok(start.map_or_else(Vec::new, |start| path[start..].iter().map(|node| node.id).collect()))
     }
 
-    /// Returns the parts of a split that follow a node, in the versions that the session has selected.
+    /// Returns the parts that follow a node, in the versions that the session has selected.
     fn parts_from(&self, node: &Node) -> Result<Vec<Node>> {
         let session = self.session.map(|session| self.loom.session(session)).transpose()?;
         let selected = session.map(|session| session.versions).unwrap_or_default();
         // A snapshot must not stay open while a transaction commits.
-        Ok(rest_of_split(&*self.loom.snapshot()?, node, &selected)?)
+        Ok(parts_after(&*self.loom.snapshot()?, node, &selected)?)
     }
 
-    /// Copies the first part of a split and its notes, then the others, the last with what follows.
+    /// Copies the first part of a node and its notes, then the others, the last with what follows.
     fn copy_parts(&self, op: Op, first: &Node, parts: &[Node], to: NodeId) -> Result<Receipt> {
         let (mut parent, mut nodes, mut affected) = (to, Vec::with_capacity(parts.len()), 0);
         let (last, between) = parts.split_last().ok_or_else(|| OpsError::missing("part", first.id))?;

@@ -1,6 +1,6 @@
 //! Navigation: reads of neighbouring nodes, and moves of a session's position.
 
-use super::{Actor, Loom, OpsError, Result};
+use super::{Actor, Loom, OpsError, Result, split_parts::parts_after};
 use crate::{
     id::{NodeId, SessionId},
     store::{ChildFilter, Mutation, Pending, Receipt, Snapshot, StoreError},
@@ -38,9 +38,6 @@ pub fn require_parent(parent: &Node, kind: EdgeKind) -> Result<()> {
     }
 }
 
-/// Parts of one split that are read at most.
-const MAX_SPLIT_PARTS: u32 = 64;
-
 /// Returns the version of an original node that a path through the selected versions has: the selected one, else the newest.
 ///
 /// # Errors
@@ -56,46 +53,6 @@ pub fn selected_version(snapshot: &dyn Snapshot, place: &Node, selected: &[NodeI
     chosen.state.versions = place.state.versions;
     chosen.state.continuations = place.state.continuations;
     Ok(chosen)
-}
-
-/// Returns the parts of a split that follow one of them on a path through the selected versions; empty for other nodes and
-/// for the last part. An edit of a part stands for it.
-///
-/// # Errors
-/// If the store cannot be read.
-pub fn rest_of_split(snapshot: &dyn Snapshot, part: &Node, selected: &[NodeId]) -> Result<Vec<Node>, StoreError> {
-    if part.kind != EdgeKind::Version {
-        return Ok(Vec::new());
-    }
-    let original = snapshot.original(part)?;
-    let chosen = selected_version(snapshot, &original, selected)?;
-    let selected: Vec<NodeId> = std::iter::once(part.id).chain(selected.iter().copied()).collect();
-    let versions = snapshot.versions(original.id)?;
-    // A last part is below another part: neither beside the original nor, as an edit of a root, below it.
-    let is_below = |last: &&Node| last.parent != original.parent && last.parent != Some(original.id);
-    for last in std::iter::once(&chosen).chain(versions.iter().rev()).filter(is_below) {
-        let path = snapshot.path_back(last.id, &selected, MAX_SPLIT_PARTS)?;
-        if let Some(at) = path.iter().position(|node| node.id == part.id).filter(|at| at + 1 < path.len()) {
-            return Ok(path.into_iter().skip(at + 1).collect());
-        }
-    }
-    Ok(Vec::new())
-}
-
-/// Returns the parts of a split on a path through the selected versions, up to `part`; of other nodes the node alone.
-///
-/// # Errors
-/// If the store cannot be read.
-pub fn parts_to(snapshot: &dyn Snapshot, part: &Node, selected: &[NodeId]) -> Result<Vec<Node>, StoreError> {
-    let original = snapshot.original(part)?.id;
-    let mut path = snapshot.path_back(part.id, selected, MAX_SPLIT_PARTS)?;
-    let mut begin = path.len().saturating_sub(1);
-    while begin > 0 && path[begin - 1].kind == EdgeKind::Version && snapshot.original(&path[begin - 1])?.id == original
-    {
-        begin -= 1;
-    }
-    path.drain(..begin);
-    Ok(path)
 }
 
 impl Actor {
@@ -134,7 +91,7 @@ impl Loom {
     pub fn root_on_path(&self, root: NodeId, versions: &[NodeId]) -> Result<Node> {
         let snapshot = self.snapshot()?;
         let selected = selected_version(&*snapshot, &self.node(root)?, versions)?;
-        // The first half of a split is before the second.
+        // Earlier parts are before the selected one.
         let path = snapshot.path_back(selected.id, versions, 0)?;
         Ok(path.into_iter().next().unwrap_or(selected))
     }
@@ -180,7 +137,7 @@ impl Loom {
             let snapshot = self.snapshot()?;
             let place = snapshot.original(at)?;
             let leaf = snapshot.leaf(place.id)?.filter(|leaf| leaf.id != place.id);
-            (leaf, rest_of_split(&*snapshot, at, versions)?.pop())
+            (leaf, parts_after(&*snapshot, at, versions)?.pop())
         };
         match (leaf, last_part) {
             (Some(leaf), _) => self.version_on_path(&leaf, versions),
@@ -256,14 +213,14 @@ impl Actor {
         self.commit(Op::Turn, vec![Mutation::UpdateSession { session: session.id, patch }])
     }
 
-    /// Returns the versions that a session selects when it moves to a node; `None` if they stay. Of a split the last part is
+    /// Returns the versions that a session selects when it moves to a node; `None` if they stay. Of several parts the last is
     /// selected, since what follows it follows all parts, and the part itself if it has versions of its own.
     fn selection_at(&self, session: &Session, node: &Node) -> Result<Option<Vec<NodeId>>> {
         if node.state.versions == 0 && node.kind != EdgeKind::Version {
             return Ok(None);
         }
         let snapshot = self.loom.snapshot()?;
-        let last = rest_of_split(&*snapshot, node, &session.versions)?.pop();
+        let last = parts_after(&*snapshot, node, &session.versions)?.pop();
         if last.is_some() {
             for version in &session.versions {
                 let path = snapshot.path_back(*version, &session.versions, 0)?;

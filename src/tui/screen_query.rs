@@ -22,8 +22,8 @@ use crate::{
     exec::outline::{OutlineReader, OutlineWindow, RowKind},
     id::{AgentId, NodeId, SessionId, TreeId},
     ops::{
-        AgentPresence, ForeignChanges, Loom, OpsError, Result, describe_entry, foreign_changes, present_agents,
-        rest_of_split,
+        AgentPresence, ForeignChanges, Loom, OpsError, Result, describe_entry, foreign_changes, next_part,
+        present_agents,
     },
     store::{SiblingCursor, Snapshot},
     types::{Agent, EdgeKind, Mode, Node, Timestamp, Tree},
@@ -306,8 +306,8 @@ fn resolve_step(
             let parent = path.into_iter().next().filter(|node| node.id != at.id);
             parent.filter(|_| query.hoist != Some(place))
         }
-        NavigationStep::Child => match rest_of_split(snapshot, at, &query.versions)?.into_iter().next() {
-            Some(half) => Some(half),
+        NavigationStep::Child => match next_part(snapshot, at, &query.versions)? {
+            Some(part) => Some(part),
             None => read(child(snapshot, query, trail, place)?)?,
         },
         NavigationStep::Sibling(forward) => {

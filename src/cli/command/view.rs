@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use loomtree::{
     id::NodeId,
-    ops::{Loom, parts_to, rest_of_split, selected_version},
+    ops::{Loom, next_part, parts_to, selected_version},
     store::{ChildFilter, Snapshot, StoreError},
     types::{EdgeKind, Link, LinkTarget, Node, SummarySubject},
 };
@@ -115,14 +115,14 @@ struct ViewJson<'a> {
     summary: Option<&'a str>,
 }
 
-/// Returns the first nodes of the paths that continue a node: each in the version that is read, of a split its first part.
+/// Returns the first nodes of the paths that continue a node: each in the version that is read, which may begin with an earlier part.
 fn continuations(
     node: &Node,
     children: &[Node],
     versions: &[NodeId],
     snapshot: &dyn Snapshot,
 ) -> Result<Vec<Node>, StoreError> {
-    let mut found: Vec<Node> = rest_of_split(snapshot, node, versions)?.into_iter().take(1).collect();
+    let mut found: Vec<Node> = next_part(snapshot, node, versions)?.into_iter().collect();
     for child in children.iter().filter(|child| child.kind == EdgeKind::Continuation) {
         let read = selected_version(snapshot, child, versions)?;
         found.extend(parts_to(snapshot, &read, versions)?.into_iter().next());

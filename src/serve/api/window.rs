@@ -15,7 +15,7 @@ use crate::{
         outline::{MAX_PATH_NODES, OutlineReader, OutlineRow, RowKind},
     },
     id::NodeId,
-    ops::{AgentPresence, present_agents, rest_of_split},
+    ops::{AgentPresence, next_part, present_agents},
     recall::{self, cut_at},
     serve::{
         access::{Caller, ThoughtReader},
@@ -225,8 +225,8 @@ impl PageWalker<'_> {
         let found = match step {
             "parent" if self.hoist == Some(place) => None,
             "parent" => self.snapshot.path_back(at.id, &self.versions, 2)?.into_iter().find(|node| node.id != at.id),
-            "child" => match rest_of_split(self.snapshot, &at, &self.versions)?.into_iter().next() {
-                Some(half) => return Ok(half),
+            "child" => match next_part(self.snapshot, &at, &self.versions)? {
+                Some(part) => return Ok(part),
                 None => self.snapshot.continuations(place, SiblingCursor::First, 1)?.pop(),
             },
             "next" => self.sibling(&at, true)?,
