@@ -13,7 +13,7 @@ pub(super) struct PromptPiece {
     pub(super) kept: bool,
     pub(super) calls: Vec<ToolCall>,
     pub(super) answers: Vec<MessagePart>,
-    /// True if the piece continues the text of the one before it, as the second half of a split.
+    /// True if the piece continues the text of the one before it (`Node::is_second_half_of`).
     pub(super) continues: bool,
 }
 

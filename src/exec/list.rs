@@ -271,7 +271,7 @@ fn is_below(snapshot: &dyn Snapshot, top: &Node, node: &Node) -> Result<bool, To
     }
     let place = snapshot.original(top)?;
     let Some(steps) = node.depth.checked_sub(place.depth) else { return Ok(false) };
-    // A split makes a path longer than the depths say.
+    // Parts of one node make a path longer than the depths say.
     for limit in [steps + 1, 0] {
         let path = snapshot.path_back(node.id, &[], limit)?;
         for above in &path {

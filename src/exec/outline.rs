@@ -164,7 +164,7 @@ impl OutlineReader<'_> {
         let mut places: Vec<Cow<'_, Node>> = Vec::with_capacity(path.len());
         for node in path {
             let place = self.original(node)?;
-            // Both halves of a split have the same original.
+            // Parts of one node have the same original.
             if places.last().is_none_or(|last| last.id != place.id) {
                 places.push(place);
             }

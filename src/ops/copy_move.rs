@@ -15,8 +15,8 @@ use crate::{
 const MAX_FOLLOWED_NODES: u64 = 4_096;
 
 impl Actor {
-    /// Copies a node and its visible descendants under `to`; with a part of a node also those that
-    /// follow it, in the versions that the session has selected. The first node of the receipt is the copy.
+    /// Copies a node and its visible descendants under `to`; with a part of a node also the parts that follow it, in the
+    /// versions that the session has selected. The first node of the receipt is the copy.
     ///
     /// # Errors
     /// If a node does not exist, `from` is a note or the like, or the store fails.

@@ -102,9 +102,9 @@ impl Actor {
     pub(super) fn build_version(&self, node: &Node, content: &str) -> Result<NewNode> {
         let parent = Parent::Node(node.parent.unwrap_or(node.id));
         let new = self.draft(parent, NodeDraft { kind: Some(EdgeKind::Version), ..NodeDraft::text(content) });
-        // The first half of a split is the base of its own versions, because it is followed by the second half only.
-        let halved = self.loom.snapshot()?.second_half(node)?.is_some();
-        let place = if halved { Some(node.id) } else { node.version_of.or(Some(node.id)) };
+        // A first half is the base of its own versions, because only its second half follows it.
+        let has_second_half = self.loom.snapshot()?.second_half(node)?.is_some();
+        let place = if has_second_half { Some(node.id) } else { node.version_of.or(Some(node.id)) };
         Ok(NewNode { version_of: place, edited_from: Some(node.id), ..new })
     }
 

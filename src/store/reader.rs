@@ -68,7 +68,7 @@ pub trait NodeReader {
     /// The node itself if it is visible, else its nearest visible ancestor; above a version is its original. `None` if the
     /// node does not exist.
     fn nearest_visible(&self, node: NodeId) -> Result<Option<Node>>;
-    /// The nodes outside of `target` that share its text: copies, edits and halves of splits, in either direction.
+    /// The nodes outside of `target` that share its text: copies, edits and parts, in either direction.
     /// Purged nodes are excluded. Reads every node once.
     fn copies(&self, target: PurgeTarget) -> Result<Vec<Node>>;
     /// At most `most` visible continuations of a node, read from a cursor in the cursor's direction. Does not read the
@@ -76,11 +76,11 @@ pub trait NodeReader {
     fn continuations(&self, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>>;
     /// All versions of a node's place, the original first.
     fn versions(&self, of: NodeId) -> Result<Vec<Node>>;
-    /// The node that a version, or a half of a split, stands for; a node that is no version itself.
+    /// The node that a version, or a part of one, stands for; a node that is no version itself.
     fn original(&self, node: &Node) -> Result<Node> {
         let mut original = node.clone();
         while original.kind == EdgeKind::Version
-            // The first half of a split is above the second, which records the original.
+            // A first half is above the second, which records the original.
             && let Some(of) = original.version_of.or(original.edited_from)
             && let Some(before) = self.node(of)?
         {

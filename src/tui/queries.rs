@@ -117,7 +117,7 @@ pub(crate) fn adjacent_branch(snapshot: &dyn Snapshot, node: &Node) -> Result<Op
 }
 
 /// Returns the version that a path through the selected versions has at the place of `node`: `node` itself if it is on
-/// that path, as the first half of a split is.
+/// that path, as a part before the last one is.
 pub(crate) fn current_version(snapshot: &dyn Snapshot, node: &Node, selected: &[NodeId]) -> Result<Node> {
     let current = selected_version(snapshot, &snapshot.original(node)?, selected)?;
     let mut parts = if current.id == node.id { Vec::new() } else { parts_to(snapshot, &current, selected)? };

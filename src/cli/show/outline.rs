@@ -152,13 +152,13 @@ struct OutlineNext {
     unread: Option<(NodeId, u64)>,
     /// The number of omitted continuations; `None` if it is unknown.
     more: Option<usize>,
-    /// The other half, if the node is the first half of a split and has continuations of its own.
-    other_half: Vec<Node>,
+    /// The later parts, if the node is a part with continuations of its own.
+    later_parts: Vec<Node>,
 }
 
 impl Default for OutlineNext {
     fn default() -> Self {
-        Self { nodes: VecDeque::new(), unread: None, more: Some(0), other_half: Vec::new() }
+        Self { nodes: VecDeque::new(), unread: None, more: Some(0), later_parts: Vec::new() }
     }
 }
 
@@ -185,7 +185,7 @@ impl OutlineWalker<'_> {
         let (cut, next) = loop {
             let mut next = self.next_of_run(&mut nodes)?;
             let alone =
-                next.nodes.len() == 1 && next.more == Some(0) && next.unread.is_none() && next.other_half.is_empty();
+                next.nodes.len() == 1 && next.more == Some(0) && next.unread.is_none() && next.later_parts.is_empty();
             if self.draw_run(&mut run, nodes, !alone, emit)? {
                 break (true, next);
             }
@@ -198,7 +198,7 @@ impl OutlineWalker<'_> {
             }
         };
         let left = room.saturating_sub(self.lines.len - begin);
-        let many = next.nodes.len() + usize::from(!next.other_half.is_empty()) > 1;
+        let many = next.nodes.len() + usize::from(!next.later_parts.is_empty()) > 1;
         if cut || !many || left < 2 || level >= self.levels {
             if (cut || many || next.more != Some(0))
                 && let Some(LineKind::Node(_, more)) = self.lines.last.as_mut().map(|line| &mut line.what)
@@ -230,7 +230,7 @@ impl OutlineWalker<'_> {
             }
         }
         loop {
-            let nodes = match std::mem::take(&mut next.other_half) {
+            let nodes = match std::mem::take(&mut next.later_parts) {
                 half if !half.is_empty() => half,
                 _ => match next.nodes.pop_front() {
                     Some(node) => self.read(node)?,
@@ -264,15 +264,15 @@ impl OutlineWalker<'_> {
         Ok(())
     }
 
-    /// Returns the version of a node to show, preceded by the other parts if the version is the last part of a split.
+    /// Returns the version of a node to show, preceded by the other parts if the version is the last one.
     fn read(&mut self, node: Node) -> Result<Vec<Node>> {
         let shown = self.shown_version(&node)?;
-        // A version has its original's parent, or is below the root; a later part of a split is below an earlier one.
+        // A version has its original's parent, or is below the root; a later part is below an earlier one.
         if shown.parent.is_none_or(|parent| Some(parent) == node.parent || parent == node.id) {
             return Ok(vec![shown]);
         }
         let mut selected: Vec<&Node> = self.path.values().filter(|node| node.kind == EdgeKind::Version).collect();
-        // Parts of a split are versions of one place: the last one leads to the others.
+        // Parts are versions of one place: the last one leads to the others.
         selected.sort_unstable_by_key(|node| Reverse(node.depth));
         let selected: Vec<NodeId> =
             selected.into_iter().map(|node| node.id).chain(self.versions.iter().copied()).collect();
@@ -289,13 +289,13 @@ impl OutlineWalker<'_> {
         Ok(selected_version(self.snapshot, node, &self.versions)?)
     }
 
-    /// Returns the continuations of the last node. A first half of a split that has continuations of its own is the last one,
-    /// and the nodes behind it are its other half.
+    /// Returns the continuations of the last node. A part that has continuations of its own is the last one, and the nodes
+    /// behind it are the later parts.
     fn next_of_run(&mut self, nodes: &mut Vec<Node>) -> Result<OutlineNext> {
         for at in 1..nodes.len() {
             let mut next = self.next(&nodes[at - 1])?;
             if !next.nodes.is_empty() || next.more != Some(0) {
-                next.other_half = nodes.split_off(at);
+                next.later_parts = nodes.split_off(at);
                 return Ok(next);
             }
         }

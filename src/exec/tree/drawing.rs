@@ -166,7 +166,7 @@ impl<'a> TreeDrawing<'a> {
     fn on_path(&self, node: &Node) -> Option<usize> {
         let first = self.path.first()?.depth;
         let at = node.depth.checked_sub(first)? as usize;
-        // Halves of a split make the path longer than the depth.
+        // Parts of one node make the path longer than the depth.
         let near = self.path.iter().enumerate().skip(at).take(64);
         near.into_iter().find(|(_, on)| on.id == node.id || on.version_of == Some(node.id)).map(|(at, _)| at)
     }

@@ -70,8 +70,8 @@ pub(super) fn write(export: &mut TreeExport<'_>, out: &mut dyn Write) -> Result<
     Ok(write!(out, "</script>\n<script type=\"module\">{script}</script>\n</body>\n</html>\n")?)
 }
 
-/// Writes the nodes that may be exported, parents first. Nodes below one that is left out hang on the nearest one above. A
-/// split is one version, with the text of all parts.
+/// Writes the nodes that may be exported, parents first. Nodes below one that is left out hang on the nearest one above. The
+/// parts of a node are one version, with their whole text.
 fn write_nodes(export: &mut TreeExport<'_>, json: &mut ScriptText<'_>) -> Result<u64, InterchangeError> {
     // Indexes of the nodes on which continuations hang, and of the originals that are written.
     let mut places: HashMap<NodeId, Option<usize>> = HashMap::new();
@@ -95,7 +95,7 @@ fn write_nodes(export: &mut TreeExport<'_>, json: &mut ScriptText<'_>) -> Result
             EdgeKind::Version => {
                 let original = export.snapshot.original(&node)?.id;
                 let version_of = originals.get(&original).copied();
-                // A part of a split can have continuations of its own.
+                // A part can have continuations of its own.
                 places.insert(node.id, place(Some(original)));
                 let is_written = export.admits(&node) && version_of.is_some() && !replacements.contains(&node.id);
                 (None, version_of, if is_written { export.whole_version(node)? } else { None })

@@ -29,7 +29,7 @@ impl NodeRun {
     }
 }
 
-/// Returns the runs of a tree, parents first. The newest visible version stands for a node, and of a split all parts. Nodes
+/// Returns the runs of a tree, parents first. The newest visible version stands for a node, with all its parts. Nodes
 /// below one that is left out hang on the nearest one that is not.
 pub(super) fn runs(export: &mut TreeExport<'_>) -> Result<Vec<NodeRun>, InterchangeError> {
     let mut nodes: Vec<Node> = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn runs(export: &mut TreeExport<'_>) -> Result<Vec<NodeRun>, Intercha
             EdgeKind::Version => {
                 let original = export.snapshot.original(&node)?.id;
                 let place = place(original);
-                // A part of a split can have continuations of its own.
+                // A part can have continuations of its own.
                 places.insert(node.id, place);
                 if export.admits(&node)
                     && let Some(place) = place

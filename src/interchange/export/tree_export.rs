@@ -93,14 +93,14 @@ impl<'a> TreeExport<'a> {
         Ok(None)
     }
 
-    /// Returns a version with the whole text of its original: the last part of a split has the text of all parts that may be
-    /// exported. `None` for another part, which is no text of the original alone.
+    /// Returns a version with the whole text of its original: a last part has the text of all parts that may be exported.
+    /// `None` for another part, which is no text of the original alone.
     pub(super) fn whole_version(&self, mut version: Node) -> Result<Option<Node>, InterchangeError> {
         let is_version = |id: Option<NodeId>| -> Result<bool, InterchangeError> {
             let node = id.map(|id| self.snapshot.node(id)).transpose()?.flatten();
             Ok(node.is_some_and(|node| node.kind == EdgeKind::Version))
         };
-        // Only the first part of a split has versions of its own.
+        // Only a first part has versions of its own.
         if self.snapshot.second_half(&version)?.is_some() || is_version(version.version_of)? {
             return Ok(None);
         }

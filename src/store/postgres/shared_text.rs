@@ -1,4 +1,4 @@
-//! Nodes that share text: copies of branches, halves of splits, edits and their originals.
+//! Nodes that share text: copies of branches, edits and parts, and their originals.
 
 use std::collections::BTreeSet;
 

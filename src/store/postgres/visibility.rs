@@ -51,8 +51,7 @@ pub(super) fn restore(apply: &mut PgChangeApplier<'_>, id: NodeId) -> Result<PgA
     Ok(PgAppliedMutation::new(root.tree, Some(root.seq), Some(Mutation::Prune { node: id })))
 }
 
-/// The `hidden_by` of a node without its own pruning: that of its parent or, for a version, of its place. For the first
-/// half of a split the place is the split node.
+/// The `hidden_by` of a node without its own pruning: that of its parent or, for a version, of its place.
 fn outer_hidden_by(apply: &PgChangeApplier<'_>, node: &PgNodeAnchor) -> Result<Option<i64>> {
     let place = if node.kind == EdgeKind::Version { node.version_of.or(node.edited_from) } else { None };
     inherited_hidden_by(apply, node.tree, node.parent, place)
@@ -128,7 +127,7 @@ fn set_hidden_by(
     Ok(branch)
 }
 
-/// The nodes of a branch with the same `hidden_by`: children, versions, and first halves of splits.
+/// The nodes of a branch with the same `hidden_by`: children, and nodes whose place is in it.
 fn collect(apply: &PgChangeApplier<'_>, root: &PgNodeAnchor, hidden_by: Option<i64>) -> Result<Vec<i64>> {
     let sql = "WITH RECURSIVE branch (node) AS (
              SELECT $2::bigint

@@ -1,4 +1,4 @@
-//! Nodes that share text: copies of branches, halves of splits, edits and their originals.
+//! Nodes that share text: copies of branches, edits and parts, and their originals.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ pub(super) fn list(conn: &Connection, target: PurgeTarget) -> Result<Vec<Node>> 
     UlidCache::new(conn).finish(rows)
 }
 
-/// Pairs of an edited node, version or half of a split, and the node that it was made from.
+/// Pairs of an edit, version or part, and the node that it was made from.
 fn edits(conn: &Connection) -> Result<Vec<(i64, i64)>> {
     let mut statement = conn.prepare_cached(
         "SELECT seq, edited_from FROM nodes WHERE edited_from IS NOT NULL

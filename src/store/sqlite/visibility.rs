@@ -66,13 +66,12 @@ pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Appli
     Ok(AppliedMutation::new(Some(root.tree), Some(root.row), Some(Mutation::Prune { node: id })))
 }
 
-/// The `hidden_by` of a node without its own pruning: that of its parent or, for a version, of its place. For the first
-/// half of a split the place is the split node.
+/// The `hidden_by` of a node without its own pruning: that of its parent or, for a version, of its place.
 fn outer_hidden_by(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
     inherited_hidden_by(conn, node.parent, place_of(conn, node)?)
 }
 
-/// The place of a version, which for the first half of a split is the split node; `None` for other nodes.
+/// The place of a version, one step of `NodeReader::original`; `None` for other nodes.
 pub(super) fn place_of(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
     match node.kind {
         EdgeKind::Version => Ok(conn
@@ -181,7 +180,7 @@ fn collect(conn: &Connection, root: Anchor, hidden_by: Option<i64>) -> Result<Tr
         "CREATE TEMP TABLE IF NOT EXISTS branch (node INTEGER PRIMARY KEY, depth INTEGER NOT NULL);
          DELETE FROM temp.branch;",
     )?;
-    // A branch consists of children, versions, and first halves of splits. CROSS JOIN fixes the order of the loops;
+    // A branch consists of children, and of nodes whose place is in it. CROSS JOIN fixes the order of the loops;
     // SQLite's own plan reads the whole tree for every node.
     conn.prepare_cached(&format!(
         "INSERT OR IGNORE INTO temp.branch
