@@ -7,10 +7,10 @@
 #[cfg(feature = "workspace")]
 mod approval_prompt;
 mod args;
+mod cancel_on_ctrl_c;
 mod command;
 mod command_context;
 pub(crate) mod config;
-mod ctrl_c;
 mod delegation;
 mod embed_query;
 mod env;
@@ -26,6 +26,8 @@ mod program_host;
 mod progress;
 pub(crate) mod sanitize;
 mod show;
+#[cfg(feature = "serve")]
+mod stop_signal;
 mod terminal_lock;
 mod turn_args;
 pub(crate) mod wrap;

@@ -16,8 +16,8 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    cancel_on_ctrl_c::CtrlC,
     command_context::CommandContext,
-    ctrl_c::CtrlC,
     delegation,
     error::{CliError, Result},
     models::tool_access,

@@ -12,11 +12,11 @@ use crate::{
 
 use super::{
     CommandRound, ContextError, ContextOptions, ContextReport, ContextSection, ambient, command_rounds,
+    cut_middle::truncate_node,
     memory::{self, MemoryBlock},
     node_renderer::{NodeRenderer, escape_headers},
     prompt_piece::{MESSAGE_OVERHEAD_TOKENS, PromptPiece, merge_pieces},
     rendered_nodes::RenderedNodes,
-    truncate::truncate_node,
     window::{MIN_WINDOW_TOKENS, WindowParams},
 };
 

@@ -29,17 +29,17 @@
 mod ambient;
 mod assemble;
 mod command_rounds;
+mod cut_middle;
 mod error;
-mod host_results;
 mod memory;
 mod node_renderer;
 mod options;
 mod past_commands;
+mod past_host_results;
 mod path;
 mod prompt_piece;
 mod rendered_nodes;
 mod report;
-mod truncate;
 mod window;
 
 pub use assemble::{AssembledPrompt, ContextRequest, assemble};

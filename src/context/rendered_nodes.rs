@@ -7,11 +7,11 @@ use crate::{
 
 use super::{
     ContextSection, Inclusion, InclusionReason, NodeReport,
-    host_results::results_tokens,
+    cut_middle::truncate_node,
     node_renderer::NodeRenderer,
     past_commands::PastCommands,
+    past_host_results::results_tokens,
     prompt_piece::{MESSAGE_OVERHEAD_TOKENS, PromptPiece},
-    truncate::truncate_node,
     window::{Window, WindowCandidate, omitted_note},
 };
 

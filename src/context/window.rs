@@ -15,12 +15,12 @@ use crate::{
 
 use super::{
     ContextError, ContextOptions, InclusionReason, Rendering, Strategy,
-    host_results::HostResultTokens,
+    cut_middle::is_worth_cutting,
     node_renderer::NodeRenderer,
     past_commands::{self, PastCommands},
+    past_host_results::HostResultTokens,
     path::ContextPath,
     prompt_piece::MESSAGE_OVERHEAD_TOKENS,
-    truncate::is_worth_cutting,
 };
 
 /// Tokens reserved for the note on omitted nodes.

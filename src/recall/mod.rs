@@ -8,13 +8,13 @@
 mod answer_type;
 mod boosts;
 mod call_lines;
-mod embed_nodes;
 mod embedder;
 mod excerpt;
 mod highlight;
 mod hint;
 mod hit_filter;
 mod matching;
+mod missing_embeddings;
 mod neighbors;
 mod query;
 mod query_embedding;
@@ -38,12 +38,12 @@ pub(crate) use self::tool_results::{count_programs, exit_code, is_failure};
 pub(crate) use self::turns::set_received_turn;
 pub use self::{
     call_lines::calls,
-    embed_nodes::embed,
     embedder::{EmbedError, Embedder},
     excerpt::excerpt,
     highlight::highlights,
     hint::{Hint, HintWindow, References},
     matching::{Counts, count},
+    missing_embeddings::embed,
     neighbors::{DEFAULT_NEIGHBORS, around},
     query::{Hit, Query, SearchResults},
     query_embedding::QueryEmbedding,

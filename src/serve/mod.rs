@@ -5,13 +5,13 @@
 //! together, so the OpenAPI document cannot differ from the routes. Blocking calls of the library run on threads for
 //! blocking calls; streams read the journal by number, so a slow client holds no memory.
 
-mod accept_connections;
 mod access;
 mod api;
 mod approval;
 mod blocking_body;
 mod browser_login;
 mod call_recorder;
+mod connections;
 mod delegation_runs;
 mod error;
 mod event_stream;

@@ -6,9 +6,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    accept_connections,
     access::require_token,
     call_recorder::{CallQueue, record_calls},
+    connections,
     journal_tail::watch_journal,
     router::router,
     settings::ServerSettings,
@@ -91,7 +91,7 @@ impl Server {
             move || record_calls(&state, waiting_calls)
         });
         tokio::spawn(stop_delegations(state.clone()));
-        let served = accept_connections::serve(self.listener, router(state.clone()), shutdown).await;
+        let served = connections::serve(self.listener, router(state.clone()), shutdown).await;
         // The state of a delegation that is not saved by then is that of its last event.
         let _ = tokio::time::timeout(STOP_TIME, state.settings.tool_access.background.idle()).await;
         state.calls.end().await;

@@ -7,7 +7,7 @@ mod background_delegations;
 mod delegation_interface;
 mod delegation_report;
 mod embed_query;
-mod embedding_indexer;
+mod embedding_thread;
 mod generate_request;
 mod generation_driver;
 mod generation_metadata;
@@ -20,6 +20,7 @@ mod reply_commands;
 mod result_metadata;
 mod resume_session;
 mod save_reply;
+mod saved_report;
 mod session_host;
 mod session_label;
 mod side_conversation;
@@ -31,11 +32,10 @@ mod work_item_dispatch;
 pub use approval::{Approval, ApprovalRequest, Decision, PermanentApprovals};
 pub use background_delegations::BackgroundDelegations;
 #[doc(hidden)] // for the program
-pub use background_delegations::{save_report, saved_report};
 pub use delegation_interface::{DelegationUpdate, Orchestrator, RunContext, UpdateSink};
 pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus, SubtaskUsage};
 pub use embed_query::{Embedding, embed_query};
-pub use embedding_indexer::EmbeddingIndexer;
+pub use embedding_thread::EmbeddingIndexer;
 pub use futures_util::future::BoxFuture;
 pub use generate_request::{
     GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, Searcher, ToolAccess, ToolHandler,
@@ -51,6 +51,7 @@ pub use partial_reply_files::recover;
 pub use prompt::context_of;
 pub use resume_session::{Interruption, ResumedSession, resume};
 #[doc(hidden)] // for the program
+pub use saved_report::{save_report, saved_report};
 pub use session_host::provider_error;
 pub use session_host::{ProgressSink, SessionHost, actor_at, actor_in_session};
 pub use session_label::session_label;

@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Embedding, RunContext, UpdateSink,
-    background_delegations::save_report,
     embed_query::embed_query,
     generate_request::{GenerateError, GenerateRequest, ModelResolver, Progress, ToolAccess},
     generation_driver::generate,
+    saved_report::save_report,
 };
 use crate::{
     context,

@@ -31,8 +31,8 @@ use self::{
 };
 use super::sessions;
 use crate::cli::{
+    cancel_on_ctrl_c::CtrlC,
     command_context::CommandContext,
-    ctrl_c::CtrlC,
     delegation,
     error::{CliError, Result},
     models,

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::{
+    cancel_on_ctrl_c::CtrlC,
     command_context::CommandContext,
-    ctrl_c::CtrlC,
     error::{CliError, Result},
     models::open_all,
     output::{DIM, ID, paint},

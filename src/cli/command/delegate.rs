@@ -17,8 +17,8 @@ use loomtree::{
 use serde::Serialize;
 
 use crate::cli::{
+    cancel_on_ctrl_c::CtrlC,
     command_context::CommandContext,
-    ctrl_c::CtrlC,
     delegation::{self, OrchestratorBuilder},
     error::{CliError, Result},
     output::{DIM, ID, paint},

@@ -16,8 +16,8 @@ use loomtree::{
 use serde::Serialize;
 
 use crate::cli::{
+    cancel_on_ctrl_c::CtrlC,
     command_context::CommandContext,
-    ctrl_c::CtrlC,
     error::{CliError, Result},
     output::{DIM, count, paint},
     process_setup, program_host,

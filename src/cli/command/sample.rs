@@ -14,8 +14,8 @@ use serde_json::json;
 
 use super::experiment_run::{self, RunArgs, RunConsent, RunLock, RunProgress};
 use crate::cli::{
+    cancel_on_ctrl_c::CtrlC,
     command_context::CommandContext,
-    ctrl_c::CtrlC,
     error::Result,
     input,
     models::open_all,

@@ -9,8 +9,8 @@ use tokio::runtime::Runtime;
 
 use super::experiment_run::{self, RunArgs, RunConsent, RunLock, RunProgress};
 use crate::cli::{
+    cancel_on_ctrl_c::CtrlC,
     command_context::CommandContext,
-    ctrl_c::CtrlC,
     error::{CliError, Result},
     models::open,
     output::{ID, count, paint},

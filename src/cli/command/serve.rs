@@ -1,11 +1,6 @@
 //! `loom serve`: the HTTP server, and its access tokens.
 
-use std::{
-    io::{self, Write as _},
-    net::SocketAddr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io::Write as _, net::SocketAddr, sync::Arc};
 
 pub(super) use loomtree::serve::BrowserLogins;
 use loomtree::serve::{
@@ -21,6 +16,7 @@ use crate::cli::{
     output::{DIM, ID, paint},
     process_setup,
     sanitize::one_line,
+    stop_signal::{end_at_the_latest, stop_signal},
     turn_args::worker_tools,
 };
 
@@ -216,34 +212,6 @@ fn mcp_router(cx: &CommandContext<'_>, shutdown: &CancellationToken, max_body: u
 #[cfg(not(feature = "mcp"))]
 fn mcp_router(_: &CommandContext<'_>, _: &CancellationToken, _: usize) -> Option<axum::Router> {
     None
-}
-
-/// Waits for Ctrl-C, or for the signal by which service managers stop a program.
-async fn stop_signal() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
-}
-
-/// Maximum time from the signal to the end of the program. Requests and delegations that end have less.
-const MAX_STOP_TIME: Duration = Duration::from_secs(25);
-
-/// Ends the program if the stop takes too long: a read of a database that does not answer has no end.
-fn end_at_the_latest() {
-    std::thread::spawn(|| {
-        std::thread::sleep(MAX_STOP_TIME);
-        let _ = writeln!(io::stderr(), "loom: the server did not stop in time and ends; the database may not answer");
-        std::process::exit(1);
-    });
 }
 
 fn serve_error(error: ServeError) -> CliError {

@@ -15,7 +15,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     chat_request::CompletionBody,
-    model,
+    open_model,
     stored_chat::{StoredChat, calls_json},
 };
 use crate::{
@@ -45,7 +45,7 @@ async fn complete(State(state): State<AppState>, caller: Caller, Body(body): Bod
     if !(1..=MAX_CHOICES).contains(&count) {
         return Err(ApiError::invalid("n is not between 1 and 10"));
     }
-    let (model, author) = model::open(&state, &caller, body.model.as_deref(), body.store.unwrap_or(true)).await?;
+    let (model, author) = open_model::open(&state, &caller, body.model.as_deref(), body.store.unwrap_or(true)).await?;
     let completion = Completion {
         id: format!("chatcmpl-{}", state.loom().node_id()),
         created: state.loom().now().as_millis() / 1_000,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::{
     item::{message_text, text_of_part},
-    model,
+    open_model,
 };
 use crate::{
     provider::{Message, MessagePart, Prompt, Request, Role, Sampling, ToolCall, ToolDefinition},
@@ -83,7 +83,7 @@ impl CompletionBody {
             description: tool["function"]["description"].as_str().unwrap_or_default().to_owned(),
             parameters: tool["function"]["parameters"].clone(),
         };
-        let offers_tools = model::check_supported(&self.tool_choice, &self.response_format)?;
+        let offers_tools = open_model::check_supported(&self.tool_choice, &self.response_format)?;
         let functions = self.tools.iter().filter(|tool| offers_tools && tool["type"] == "function");
         let tools = functions.map(definition).collect();
         Ok(Request { tools, sampling, ..Request::new(Prompt::Chat(messages)) })

@@ -8,24 +8,16 @@ mod chat_request;
 mod conversations;
 mod event_sequence;
 mod item;
-mod model;
+mod model_list;
+mod open_model;
 mod response_request;
 mod response_run;
 mod responses;
 mod stored_chat;
 
-use axum::{Json, extract::State};
-use serde::Serialize;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::router::OpenApiRouter;
 
-use super::{
-    access::Caller,
-    error::{ApiError, Result},
-    extract::Route,
-    state::AppState,
-};
-use crate::types::AgentKind;
+use super::state::AppState;
 
 pub(super) use item::message_text;
 pub(super) use response_run::ResponseRuns;
@@ -37,48 +29,6 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
             .merge(responses::routes())
             .merge(conversations::routes())
             .merge(chat::routes())
-            .routes(routes!(models))
-            .routes(routes!(model_entry)),
+            .merge(model_list::routes()),
     )
-}
-
-/// A name that a request's `model` may have.
-#[derive(Serialize, ToSchema)]
-struct ModelEntry {
-    /// Name that a request's `model` may have.
-    id: String,
-    object: &'static str,
-    created: u64,
-    owned_by: &'static str,
-}
-
-/// Models.
-#[derive(Serialize, ToSchema)]
-struct ModelList {
-    object: &'static str,
-    data: Vec<ModelEntry>,
-}
-
-/// Lists the configured models and the agents that are models: a request can name either.
-#[utoipa::path(get, path = "/models", tag = "openai", responses((status = OK, body = ModelList)))]
-async fn models(State(state): State<AppState>, _: Caller) -> Result<Json<ModelList>> {
-    Ok(Json(ModelList { object: "list", data: state.run(entries).await? }))
-}
-
-/// Returns a configured model, or an agent that is a model.
-#[utoipa::path(get, path = "/models/{model}", tag = "openai", params(("model" = String, Path)), responses((status = OK, body = ModelEntry)))]
-async fn model_entry(State(state): State<AppState>, _: Caller, Route(name): Route<String>) -> Result<Json<ModelEntry>> {
-    let found = state.run(entries).await?.into_iter().find(|entry| entry.id == name);
-    found.map(Json).ok_or_else(|| ApiError::not_found("model", name))
-}
-
-fn entries(state: &AppState) -> Result<Vec<ModelEntry>> {
-    let agents = state.loom().snapshot()?.agents()?;
-    let agents = agents.into_iter().filter(|agent| agent.profile.kind == AgentKind::Model && !agent.removed);
-    let mut names: Vec<String> =
-        state.settings.models.iter().cloned().chain(agents.map(|agent| agent.profile.name)).collect();
-    names.sort();
-    names.dedup();
-    let entry = |id| ModelEntry { id, object: "model", created: 0, owned_by: "loomtree" };
-    Ok(names.into_iter().map(entry).collect())
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::{item::ItemId, model};
+use super::{item::ItemId, open_model};
 use crate::{
     id::SessionId,
     provider::{Sampling, ToolDefinition},
@@ -94,7 +94,7 @@ impl CreateResponse {
     }
 
     pub(super) fn tools(&self) -> Result<Vec<ToolDefinition>> {
-        let offers_tools = model::check_supported(&self.tool_choice, &self.text["format"])?;
+        let offers_tools = open_model::check_supported(&self.tool_choice, &self.text["format"])?;
         let functions = self.tools.iter().filter(|tool| offers_tools && tool["type"] == "function");
         let definition = |tool: &Value| {
             let name = tool["name"].as_str().ok_or_else(|| ApiError::invalid("a function needs a name"))?;

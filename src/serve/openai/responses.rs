@@ -16,7 +16,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     conversations::{self, ItemPage, ItemParams},
     item::{ItemId, item_of, items_of, messages_of},
-    model,
+    open_model,
     response_request::CreateResponse,
     response_run::{self, RESPONSE_FIELD, ResponsePlan, ResponseRecord, ResponseRun},
 };
@@ -47,7 +47,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 /// Creates a response.
 #[utoipa::path(post, path = "/responses", tag = "openai", request_body = CreateResponse, responses((status = OK, description = "The response, or a stream of events", content((Value = "application/json"), (ServerSentEvent = "text/event-stream")))))]
 async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<CreateResponse>) -> Result<Response> {
-    let (model, author) = model::open(&state, &caller, body.model.as_deref(), body.store.unwrap_or(true)).await?;
+    let (model, author) = open_model::open(&state, &caller, body.model.as_deref(), body.store.unwrap_or(true)).await?;
     let slot = body.stream.unwrap_or(false).then(|| state.rates.open_stream(&caller)).transpose()?;
     let background = body.background.unwrap_or(false);
     if background && body.store == Some(false) {

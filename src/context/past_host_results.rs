@@ -2,10 +2,10 @@
 //! the command that shows it again.
 
 use super::{
+    cut_middle::{cut_middle, is_worth_cutting},
     node_renderer::NodeRenderer,
     past_commands::HostResult,
     prompt_piece::MESSAGE_OVERHEAD_TOKENS,
-    truncate::{cut_middle, is_worth_cutting},
     window::WindowCandidate,
 };
 
