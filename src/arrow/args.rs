@@ -8,7 +8,7 @@ mod argument_words;
 mod names;
 
 use self::names::{behind_name, named, names_node};
-pub(super) use self::names::{describes, flag, helps, unescape};
+pub(super) use self::names::{describes, flag, helps, is_escapable, unescape};
 use super::{
     Relative,
     annotate_tokens::{AnnotatedToken, TokenKind},

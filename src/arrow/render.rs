@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
-use super::{Command, DecisionKind, LinkEnd, NodeRef, RecallFilter, WritePlace, annotate_tokens};
+use super::{Command, DecisionKind, LinkEnd, NodeRef, RecallFilter, WritePlace, annotate_tokens, args::is_escapable};
 
 impl Display for NodeRef {
     /// The reference as a line has it; an id in brackets where it could be taken for a word.
@@ -27,16 +27,20 @@ fn label_or_id(node: &NodeRef) -> String {
     }
 }
 
-/// A string in quotes, with escapes.
+/// A string in quotes, with escapes. A backslash that escapes nothing is single, as in most regular expressions.
 pub(super) struct Quoted<'a>(pub(super) &'a str);
 
 impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
-        for c in self.0.chars() {
+        let mut characters = self.0.chars().peekable();
+        while let Some(c) = characters.next() {
             match c {
                 '"' => f.write_str("\\\"")?,
-                '\\' => f.write_str("\\\\")?,
+                // A line feed or a tab after it becomes an escape.
+                '\\' if characters.peek().is_none_or(|next| is_escapable(*next) || matches!(next, '\n' | '\t')) => {
+                    f.write_str("\\\\")?;
+                }
                 '\n' => f.write_str("\\n")?,
                 '\t' => f.write_str("\\t")?,
                 c => f.write_char(c)?,

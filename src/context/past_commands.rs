@@ -121,8 +121,10 @@ fn did_line(node: &Node, results: &[Node]) -> String {
     let lines = node.raw.as_deref().map(written_lines).filter(|lines| lines.len() == results.len());
     let share = (MAX_COMMANDS_CHARS / results.len().max(1)).clamp(MIN_COMMAND_CHARS, MAX_COMMAND_CHARS);
     let said = results.iter().enumerate().map(|(at, result)| {
-        let line = lines.as_ref().and_then(|lines| lines.get(at).cloned());
-        let Some(line) = line.or_else(|| command(result)) else { return imported_call(node, result, share) };
+        let written = lines.as_ref().and_then(|lines| lines.get(at).cloned());
+        // Results of host tools have the canonical command above them.
+        let line = if is_host_tool(result) { command(result).or(written) } else { written.or_else(|| command(result)) };
+        let Some(line) = line else { return imported_call(node, result, share) };
         let line = shorten_command(line.trim_start_matches(['→', ' ']), share, is_host_tool(result));
         let delegates = result.tool.name.as_deref() == Some(Tool::Delegate.name());
         match result.content.strip_prefix("✗ ") {
@@ -153,8 +155,9 @@ fn imported_call(node: &Node, result: &Node, share: usize) -> String {
 /// Texts for tools of the host program are replaced by their size, because results show what became of them.
 fn shorten_command(command: &str, most: usize, is_host_tool: bool) -> String {
     if is_host_tool || !command.contains('\n') && command.len() <= most {
-        // On one line, a text of several lines would differ from what was written.
-        let line = if command.contains('\n') { without_long_texts(command) } else { command.to_owned() };
+        // On one line, a text of several lines would differ from what was written. A canonical command has `\n` for a break.
+        let has_lines = is_host_tool && (command.contains('\n') || command.contains("\\n"));
+        let line = if has_lines { without_long_texts(command) } else { command.to_owned() };
         return first_words_of_command(&line, most);
     }
     let (command, block) = match command.split_once("<<<\n") {

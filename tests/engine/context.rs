@@ -982,7 +982,7 @@ fn own_commands_are_shown_as_written_and_later_as_one_line() {
     // Later: one line, the result of the host's tool, and the thought.
     let question = play.owner.append(Parent::Node(alone), "And now?").unwrap().nodes[0].id;
     let later = shown(&assembled(&play.loom, "collaborator", question, STABLE).unwrap());
-    let did = "[did: view 6v90ah full ✓ saw \"[6v90ah] model\" · write doc:\"plot\" append \"a  x\" ✗ NOT_FOUND · read_file src/lib.rs ✓]";
+    let did = "[did: view 6v90ah full ✓ saw \"[6v90ah] model\" · write doc:\"plot\" append \"a  x\" ✗ NOT_FOUND · read_file path:\"src/lib.rs\" ✓]";
     assert!(later.contains(&format!("---\nI look.\n\n[thought: She must not know.]\n{did}\n")), "{later}");
     assert!(
         later.contains("=== Results ===\n→ read_file path:\"src/lib.rs\"\n✓ read_file\n  fn main() {}\n==="),

@@ -120,12 +120,17 @@ pub(in crate::arrow) fn unescape(text: &str) -> String {
         match characters.next() {
             Some('n') => plain.push('\n'),
             Some('t') => plain.push('\t'),
-            Some(c @ ('"' | '\\' | '\'' | '“' | '”' | '’' | '»')) => plain.push(c),
+            Some(c) if is_escapable(c) => plain.push(c),
             Some(c) => plain.extend(['\\', c]),
             None => plain.push('\\'),
         }
     }
     plain
+}
+
+/// True for a character that a backslash before it escapes.
+pub(in crate::arrow) const fn is_escapable(c: char) -> bool {
+    matches!(c, 'n' | 't' | '"' | '\\' | '\'' | '“' | '”' | '’' | '»')
 }
 
 /// `node="a7x2"`, `from=verge`: an id, because it is said to be one. A prefix of one has two characters at least.

@@ -43,6 +43,22 @@ fn said(line: &str) -> Result<Value, String> {
 }
 
 #[test]
+fn a_backslash_that_escapes_nothing_is_written_single() {
+    for (text, written) in [
+        (r"lend\(|\d+", r"lend\(|\d+"),
+        (r"\bat\\", r"\bat\\\\"),
+        (r"a\nb", r"a\\nb"),
+        ("a\\\n\\\tb", r"a\\\n\\\tb"),
+        ("say \\\"no\\\"", r#"say \\\"no\\\""#),
+        (r"\\(", r"\\\("),
+    ] {
+        let line = HostToolLine("get_weather", &json!({ "city": text })).to_string();
+        assert_eq!(line, format!("get_weather city:\"{written}\""), "{text}");
+        assert_eq!(said(&line), Ok(json!({ "city": text })), "{line}");
+    }
+}
+
+#[test]
 fn a_line_is_read_by_the_schema() {
     let paris = json!({ "city": "Paris", "days": 3 });
     for line in [
