@@ -72,11 +72,11 @@ fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
                 let message = format!("{name} is not UTF-8, so it cannot be edited as text");
                 return Err(ToolError::new(ErrorCode::Conflict, message));
             };
-            let (after, line) = replace_once(&text, &params.old, &params.new).map_err(|why| {
+            let (after, begin) = replace_once(&text, &params.old, &params.new).map_err(|why| {
                 ToolError::new(ErrorCode::Conflict, format!("{name}: {why}")).hint(reread_hint(&path))
             })?;
             let counts = [&params.old, &params.new].map(|text| text.matches('\n').count() + 1);
-            let changes = changes(&text, &after, line, counts);
+            let (changes, line) = changes(&text, &after, begin, counts);
             Ok(Edit { path, name, hash: before.hash, before: text, after, line, changes, note })
         })
         .await?;
@@ -101,44 +101,73 @@ struct Edit {
     hash: blake3::Hash,
     before: String,
     after: String,
+    /// First changed line.
     line: usize,
-    /// Removed and added lines, each after a line break.
+    /// Changed lines and those beside them, each after a line break.
     changes: String,
     note: String,
 }
 
-/// Returns the removed and added lines of an edit that begins in a line, each with its number and a bar, as `read_file` shows
-/// lines. `counts` are the lines that the old and the new passage touch.
+/// Returns the changed lines of an edit whose passage begins in line `begin`, and the first of them. Each line has its number
+/// in the new file and a bar, as `read_file` shows lines; removed ones have no number. One unchanged line stands on either side,
+/// and `…` for others between. `counts` are the lines that the old and the new passage touch.
 ///
-/// They are at most as many as the lines of the new passage and two more. Removed lines are left out first.
-fn changes(before: &str, after: &str, line: usize, counts: [usize; 2]) -> String {
-    let passage = |text, count| str::lines(text).skip(line - 1).take(count).collect::<Vec<_>>();
+/// Changed lines are at most as many as the lines of the new passage and two more. Removed lines are left out first.
+fn changes(before: &str, after: &str, begin: usize, counts: [usize; 2]) -> (String, usize) {
+    // The passage with the line before it and the line after it.
+    let skipped = begin.saturating_sub(2);
+    let passage = |text, count| str::lines(text).skip(skipped).take(begin - skipped + count).collect::<Vec<&str>>();
     let (old, new) = (passage(before, counts[0]), passage(after, counts[1]));
     let diff = TextDiff::from_slices(&old, &new);
-    let changes = || diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
-    let added = changes().filter(|change| change.tag() == ChangeTag::Insert).count();
-    let most = (counts[1] + 2).min(MAX_SHOWN_LINES);
-    let mut removed_left = most.saturating_sub(added);
-    let (mut text, mut shown, mut left_out) = (String::new(), 0, 0);
-    for change in changes() {
-        let (sign, number) = match (change.old_index(), change.new_index()) {
-            (Some(at), None) => ('-', at),
-            (_, at) => ('+', at.unwrap_or_default()),
+    let all: Vec<_> = diff.iter_all_changes().collect();
+    let is_shown = shown_changes(&all.iter().map(similar::Change::tag).collect::<Vec<_>>(), counts[1]);
+    let is_beside = |at: usize| is_shown[at.saturating_sub(1)] || is_shown.get(at + 1) == Some(&true);
+    let (mut text, mut last, mut number, mut first) = (String::new(), None, skipped, None);
+    for (at, change) in all.iter().enumerate() {
+        let is_changed = change.tag() != ChangeTag::Equal;
+        let (sign, numbered) = match change.tag() {
+            ChangeTag::Equal => (' ', true),
+            ChangeTag::Insert => ('+', true),
+            ChangeTag::Delete => ('-', false),
         };
-        if shown == most || sign == '-' && removed_left == 0 {
-            left_out += 1;
+        number += usize::from(numbered);
+        if is_changed {
+            first = first.or(Some(number + usize::from(!numbered)));
+        }
+        if !(is_shown[at] || !is_changed && is_beside(at)) {
             continue;
         }
-        shown += 1;
-        removed_left -= usize::from(sign == '-');
+        if last.is_some_and(|last| last + 1 < at) {
+            text.push_str("\n   …");
+        }
+        last = Some(at);
+        let number = if numbered { number.to_string() } else { String::new() };
         let value = cut_at(change.value(), MAX_LINE_BYTES);
         let more = if value.len() < change.value().len() { "…" } else { "" };
-        text.push_str(&format!("\n{:>4}{sign}│{value}{more}", line + number));
+        text.push_str(&format!("\n{number:>4}{sign}│{value}{more}"));
     }
+    let changed = all.iter().filter(|change| change.tag() != ChangeTag::Equal).count();
+    let left_out = changed - is_shown.iter().filter(|is| **is).count();
     if left_out > 0 {
         text.push_str(&format!("\n… {} more removed or added", lines(left_out)));
     }
-    text
+    // What ended the file may have been removed.
+    (text, first.unwrap_or(begin).clamp(1, after.lines().count().max(1)))
+}
+
+/// Returns which lines of a difference are changed and shown, for a new passage of `count` lines.
+fn shown_changes(tags: &[ChangeTag], count: usize) -> Vec<bool> {
+    let most = (count + 2).min(MAX_SHOWN_LINES);
+    let added = tags.iter().filter(|tag| **tag == ChangeTag::Insert).count();
+    let (mut left, mut removed_left) = (most, most.saturating_sub(added));
+    let shown = tags.iter().map(|tag| {
+        let is_removed = *tag == ChangeTag::Delete;
+        let is_shown = *tag != ChangeTag::Equal && left > 0 && (!is_removed || removed_left > 0);
+        left -= usize::from(is_shown);
+        removed_left -= usize::from(is_shown && is_removed);
+        is_shown
+    });
+    shown.collect()
 }
 
 /// Replaces the only occurrence of `old`. Returns the new text and the line of the edit, or the reason for a refusal.
@@ -190,30 +219,49 @@ fn not_found_reason(text: &str, old: &str) -> String {
 mod tests {
     use super::*;
 
-    fn shown(before: &str, old: &str, new: &str) -> String {
-        let (after, line) = replace_once(before, old, new).unwrap();
-        changes(before, &after, line, [old, new].map(|text| text.matches('\n').count() + 1))
+    fn changed(before: &str, old: &str, new: &str) -> (String, usize) {
+        let (after, begin) = replace_once(before, old, new).unwrap();
+        changes(before, &after, begin, [old, new].map(|text| text.matches('\n').count() + 1))
     }
 
     #[test]
-    fn changes_are_the_removed_and_added_lines() {
+    fn changes_have_the_numbers_of_the_new_file_and_a_line_on_either_side() {
         let text = "fn a() {\n    1\n}\n\nfn b() {\n    1\n}\n";
-        assert_eq!(
-            shown(text, "fn b() {\n    1", "fn b() {\n    2\n    + 1"),
-            "\n   6-│    1\n   6+│    2\n   7+│    + 1"
-        );
-        assert_eq!(shown(text, "b() {\n    1\n}\n", "b() {\n    1\n}\n// end\n"), "\n   8+│// end");
-        assert_eq!(
-            shown(text, "\n\nfn b() {\n    1\n}", ""),
-            "\n   4-│\n   5-│fn b() {\n   6-│    1\n… 1 line more removed or added"
-        );
-        assert_eq!(shown("a\r\nb\r\n", "b", "x\ny"), "\n   2-│b\n   2+│x\n   3+│y");
-        let many = shown("a\n", "a", &"long line \n".repeat(100));
+        for (old, new, shown, first) in [
+            (
+                "fn b() {\n    1",
+                "fn b() {\n    2\n    + 1",
+                "   5 │fn b() {\n    -│    1\n   6+│    2\n   7+│    + 1\n   8 │}",
+                6,
+            ),
+            ("b() {\n    1\n}\n", "b() {\n    1\n}\n// end\n", "   7 │}\n   8+│// end", 8),
+            ("fn a", "pub fn a", "    -│fn a() {\n   1+│pub fn a() {\n   2 │    1", 1),
+            (
+                "\n\nfn b() {\n    1\n}",
+                "",
+                "   3 │}\n    -│\n    -│fn b() {\n    -│    1\n… 1 line more removed or added",
+                3,
+            ),
+            (
+                "a() {\n    1\n}\n\nfn b",
+                "c() {\n    1\n}\n\nfn d",
+                "    -│fn a() {\n   1+│fn c() {\n   2 │    1\n   …\n   4 │\n    -│fn b() {\n   5+│fn d() {\n   6 │    1",
+                1,
+            ),
+        ] {
+            assert_eq!(changed(text, old, new), (format!("\n{shown}"), first), "{old}");
+        }
+        assert_eq!(changed("a\r\nb\r\n", "b", "x\ny").0, "\n   1 │a\n    -│b\n   2+│x\n   3+│y");
+    }
+
+    #[test]
+    fn changes_are_bounded() {
+        let many = changed("a\n", "a", &"long line \n".repeat(100)).0;
         assert!(
             many.lines().count() <= MAX_SHOWN_LINES + 2 && many.ends_with("… 62 lines more removed or added"),
             "{many}"
         );
-        let wide = shown("a\n", "a", &"漢".repeat(200));
+        let wide = changed("a\n", "a", &"漢".repeat(200)).0;
         assert!(wide.ends_with("漢…") && wide.len() < 300, "{wide}");
     }
 

@@ -224,9 +224,9 @@ async fn an_edit_reports_its_change_or_its_error() {
     let said = hand
         .ok("edit_file", json!({ "path": "src/a.rs", "old": "fn b() {\n    1", "new": "fn b() {\n    2\n    + 1" }))
         .await;
-    // The answer shows the removed and the added lines.
-    let changes = "   6-│    1\n   6+│    2\n   7+│    + 1";
-    assert_eq!(said, format!("edited src/a.rs at line 5 · 8 lines now, before 7\n{changes}"));
+    // The answer shows the removed and the added lines, with the numbers of the new file and a line on either side.
+    let changes = "   5 │fn b() {\n    -│    1\n   6+│    2\n   7+│    + 1\n   8 │}";
+    assert_eq!(said, format!("edited src/a.rs at line 6 · 8 lines now, before 7\n{changes}"));
     assert!(folder.text("src/a.rs").ends_with("fn b() {\n    2\n    + 1\n}\n"));
     let missing = hand.fails("edit_file", json!({ "path": "src/b.rs", "old": "x", "new": "y" })).await;
     assert_eq!((missing.code, missing.hint.as_deref()), (ErrorCode::NotFound, Some("there is src/a.rs")));
