@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-use super::{ContextRequest, Rendering};
+use super::{ContextRequest, Rendering, past_commands::HostResult};
 
 /// Maximum nodes in the trace of the position.
 const MAX_TRACE_NODES: u32 = 2;
@@ -274,13 +274,19 @@ pub(super) fn path_line<'n>(newest_first: impl Iterator<Item = &'n Node>) -> Opt
     bounded_line("On your path", MAX_PATH_LINE_TOKENS, &mut shown)
 }
 
-/// Returns a line on shown results that hold the text of a file before its last change. The results themselves stay, so that
-/// a stable prompt keeps its prefix.
+/// Returns a line on shown results that hold the text of a file which others changed since the agent last read it. Its own
+/// changes are among its `results`. The results themselves stay, so that a stable prompt keeps its prefix.
 pub(super) fn changed_line<'n>(
     read_files: impl Iterator<Item = (&'n Node, &'n str, u64)>,
+    results: &[&HostResult],
     state: &SessionState,
 ) -> Option<String> {
-    let outdated = read_files.filter(|(_, path, turn)| state.was_changed_after(path, *turn));
+    let is_own = |turn: u64| results.iter().any(|result| result.turn == Some(turn));
+    let reads = || results.iter().filter_map(|result| result.read.as_ref());
+    let outdated = read_files.filter(|(_, path, turn)| {
+        let last_read = reads().filter(|(read, _)| read == path).map(|(_, turn)| *turn).fold(*turn, u64::max);
+        state.changes_after(path, last_read).any(|turn| !is_own(turn))
+    });
     let mut shown = outdated.map(|(node, path, _)| format!("{path} {}", node_format::id(node)));
     bounded_line("Changed since read", MAX_CHANGED_LINE_TOKENS, &mut shown)
 }

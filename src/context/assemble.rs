@@ -15,6 +15,7 @@ use super::{
     cut_middle::truncate_node,
     memory::{self, MemoryBlock},
     node_renderer::{NodeRenderer, escape_headers},
+    past_commands::{self, HostResult},
     prompt_piece::{MESSAGE_OVERHEAD_TOKENS, PromptPiece, merge_pieces},
     rendered_nodes::RenderedNodes,
     window::{MIN_WINDOW_TOKENS, WindowParams},
@@ -133,7 +134,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     if view.aware && view.is_stable() {
         fixed.ambient.extend(ambient::path_line(rendered.newest_first()));
     }
-    fixed.ambient.extend(ambient::changed_line(rendered.read_files(), &fixed.session_state));
+    fixed.ambient.extend(changed_line(snapshot, request, &rendered, &fixed.session_state)?);
     let memory = fixed.memory.text(&|reply| view.current.contains(&reply) || rendered.shows_acts(reply));
     // Older actions may take the place of those left out. They must not need more tokens than were reserved.
     if view.estimate_tokens(&memory) <= view.estimate_tokens(&fixed.memory_text) {
@@ -325,6 +326,22 @@ impl FixedSections {
         }
         pieces
     }
+}
+
+/// Returns the line on files that others changed since the agent last read them. Reads and changes of the current turn count.
+fn changed_line(
+    snapshot: &dyn Snapshot,
+    request: &ContextRequest<'_>,
+    rendered: &RenderedNodes<'_>,
+    state: &SessionState,
+) -> Result<Option<String>, ContextError> {
+    if state.files_touched.is_empty() {
+        return Ok(None);
+    }
+    let current: Vec<NodeId> = request.rounds.iter().map(|round| round.after).collect();
+    let current = past_commands::host_results(snapshot, &current)?;
+    let results: Vec<&HostResult> = rendered.host_results().chain(&current).collect();
+    Ok(ambient::changed_line(rendered.read_files(), &results, state))
 }
 
 /// Returns the references in the newest message if it is a user's message and has no continuation yet.

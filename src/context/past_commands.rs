@@ -7,6 +7,7 @@
 use crate::{
     arrow::{Event, ends_turn, scan},
     exec::counts::count,
+    id::NodeId,
     recall::{calls_with_ids, cut_at, end_of, is_failure},
     store::{ChildFilter, Result, Snapshot},
     tools::Tool,
@@ -48,6 +49,8 @@ pub(super) struct HostResult {
     pub(super) text: String,
     /// Line that names the command which shows the result again.
     pub(super) stub: String,
+    /// Turn of the call; `None` for the report of a delegation, which shows no change of a file.
+    pub(super) turn: Option<u64>,
     /// File that the command read, and the turn.
     pub(super) read: Option<(String, u64)>,
 }
@@ -95,6 +98,17 @@ pub(super) fn read(snapshot: &dyn Snapshot, view: &NodeRenderer, node: &Node) ->
         acts.results = shown.map(host_result).collect();
     }
     Ok((!acts.text.is_empty()).then_some(acts))
+}
+
+/// Reads the results of host tools of replies, without what else was done.
+pub(super) fn host_results(snapshot: &dyn Snapshot, replies: &[NodeId]) -> Result<Vec<HostResult>> {
+    let filter = ChildFilter { kind: Some(EdgeKind::Tool), pruned: false, limit: 0 };
+    let mut results = Vec::new();
+    for reply in replies {
+        results
+            .extend(snapshot.children(*reply, &filter)?.iter().filter(|result| is_host_tool(result)).map(host_result));
+    }
+    Ok(results)
 }
 
 fn push_line(text: &mut String, line: &str) {
@@ -256,5 +270,10 @@ fn host_result(result: &Node) -> HostResult {
     let mark = if result.content.starts_with(['✓', '✗']) { '✓'.len_utf8() } else { 0 };
     let (mark, rest) = result.content.split_at(mark);
     let text = format!("→ {short}\n{mark}{}", escape_headers(rest));
-    HostResult { text, stub: format!("[{short} · {lines} · {again}]"), read }
+    HostResult {
+        text,
+        stub: format!("[{short} · {lines} · {again}]"),
+        turn: result.turn.filter(|_| is_host_tool(result)),
+        read,
+    }
 }

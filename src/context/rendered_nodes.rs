@@ -9,7 +9,7 @@ use super::{
     ContextSection, Inclusion, InclusionReason, NodeReport,
     cut_middle::truncate_node,
     node_renderer::NodeRenderer,
-    past_commands::PastCommands,
+    past_commands::{HostResult, PastCommands},
     past_host_results::results_tokens,
     prompt_piece::{MESSAGE_OVERHEAD_TOKENS, PromptPiece},
     window::{Window, WindowCandidate, omitted_note},
@@ -77,6 +77,11 @@ impl<'w> RenderedNodes<'w> {
                 whole.filter_map(move |result| result.read.as_ref().map(|(path, turn)| (node, &**path, *turn)))
             },
         )
+    }
+
+    /// Returns the results of host tools, also those that are reduced to a line.
+    pub(super) fn host_results(&self) -> impl Iterator<Item = &'w HostResult> {
+        self.nodes.iter().filter_map(|shown| shown.acts).flat_map(|acts| &acts.results)
     }
 
     /// Returns true if what the agent did with a reply is rendered.

@@ -213,10 +213,11 @@ impl SessionState {
         push_bounded(&mut self.files_touched, MAX_FILES, change, |old, new| old.path == new.path);
     }
 
-    /// True if a file was changed after a turn.
-    pub(crate) fn was_changed_after(&self, path: &str, turn: u64) -> bool {
+    /// Returns the turns after `turn` in which a file was changed.
+    pub(crate) fn changes_after(&self, path: &str, turn: u64) -> impl Iterator<Item = u64> {
         let path = path_entry(path);
-        self.files_touched.iter().any(|file| file.path == path && file.turn > turn)
+        let files = self.files_touched.iter().filter(move |file| file.path == path);
+        files.flat_map(|file| file.earlier.iter().copied().chain([file.turn])).filter(move |change| *change > turn)
     }
 }
 

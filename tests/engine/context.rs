@@ -1104,14 +1104,34 @@ fn a_file_that_changed_since_it_was_read_is_named_at_the_end() {
     };
     let read = call(call(play.nine, "read_file", "b.rs"), "read_file", "a.rs");
     assert!(!prompt(read).contains("Changed since read"), "nothing was changed");
+    // The agent saw its own change.
     let edited = call(read, "edit_file", "a.rs");
-    let text = prompt(edited);
+    assert!(!prompt(edited).contains("Changed since read"));
+    let round = [CommandRound { after: edited, results: Vec::new() }];
+    let snapshot = play.loom.snapshot().unwrap();
+    let stored = snapshot.session(session).unwrap().unwrap();
+    let request = |round| ContextRequest {
+        session: Some(&stored),
+        rounds: round,
+        ..ask(&collaborator, edited, STABLE, &play.loom)
+    };
+    assert!(!shown(&assemble(&*snapshot, &request(&round)).unwrap()).contains("Changed since read"));
+    // From a branch without the change, the file is another than the one that was read.
     let line = format!("Changed since read: a.rs [{}]\n", play.id(read));
+    assert!(prompt(read).contains(&line));
+    // Delegated agents changed it.
+    let report = serde_json::json!({ "files": [{ "path": "a.rs", "action": "modified" }] }).to_string();
+    let draft = NodeDraft::text("✓ done")
+        .author_type(Some(AuthorType::Tool))
+        .kind(Some(EdgeKind::Tool))
+        .tool(ToolCallFields { name: Some("delegate".to_owned()), ..ToolCallFields::default() })
+        .metadata(Json::parse(report).ok());
+    actor.append(Parent::Node(edited), draft).unwrap();
+    let text = prompt(edited);
     let (before, after) = text.split_once(&line).unwrap();
     assert!(before.contains("=== Loom Context ===") && !after.contains("a.rs"), "{text}");
-    // What was read after the edit is current.
     let again = call(edited, "read_file", "a.rs");
-    assert!(prompt(again).contains(&line));
+    assert!(!prompt(again).contains("Changed since read"), "it was read again");
 }
 
 #[test]
