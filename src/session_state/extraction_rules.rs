@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Directive, RecordKind, directives::DirectiveTriggers};
 
 /// Version of the code that applies the rules. A state that another version made is no damage.
-const EXTRACTION_VERSION: u32 = 2;
+const EXTRACTION_VERSION: u32 = 3;
 
 /// A word that identifies tools that write files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

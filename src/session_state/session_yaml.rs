@@ -95,8 +95,8 @@ struct TodosYaml {
 }
 
 impl SessionState {
-    /// Renders the state as YAML. Entries beyond [`MAX_YAML_TOKENS`] are omitted: files first, constraints last, the
-    /// oldest first.
+    /// Renders the state as YAML. Entries beyond [`MAX_YAML_TOKENS`] are omitted: earlier changes of files first, then files,
+    /// constraints last, the oldest first.
     #[must_use]
     pub fn yaml(&self, info: &SessionInfo<'_>) -> String {
         let focus =
@@ -117,8 +117,8 @@ impl SessionState {
         .render()
     }
 
-    /// Renders what a model needs of the state in every prompt: files, decisions, constraints and resolved errors. The
-    /// rest is visible elsewhere in the prompt, or of no use to a model. Empty without entries.
+    /// Renders what a model needs of the state in every prompt: the command that shows a turn, files, decisions, constraints
+    /// and resolved errors. The rest is visible elsewhere in the prompt, or of no use to a model. Empty without entries.
     #[must_use]
     pub fn prompt_yaml(&self) -> String {
         let shown = self.entries_yaml();
@@ -126,23 +126,23 @@ impl SessionState {
         if shown.files_touched.is_empty() && lists.iter().all(|list| list.is_empty()) {
             return String::new();
         }
-        shown.render()
+        // The prompt shows the number of no turn.
+        let entries = [&self.key_decisions, &self.constraints, &self.errors_resolved].into_iter().flatten();
+        let turns = entries.map(|entry| entry.turn).chain(self.files_touched.iter().map(|file| file.turn));
+        match turns.max().filter(|newest| *newest > 0) {
+            Some(newest) => format!("# → recall turns:{newest}-{newest} shows turn {newest}.\n{}", shown.render()),
+            None => shown.render(),
+        }
     }
 
     fn entries_yaml(&self) -> StateYaml {
         let lines =
             |list: &[StateEntry]| list.iter().map(|entry| format!("{} (turn {})", entry.text, entry.turn)).collect();
-        // On one line, because a list of numbers would have a line for each.
-        let earlier = |turns: &[u64]| {
-            let named: Vec<String> = turns.iter().map(u64::to_string).collect();
-            let unit = if turns.len() == 1 { "turn" } else { "turns" };
-            (!named.is_empty()).then(|| format!("{unit} {}", named.join(", ")))
-        };
         let files = self.files_touched.iter().map(|file| FileYaml {
             path: file.path.clone(),
             action: file.action.clone(),
             turn: file.turn,
-            earlier: earlier(&file.earlier),
+            earlier: earlier_turns(&file.earlier),
         });
         StateYaml {
             session: None,
@@ -167,8 +167,12 @@ impl StateYaml {
         }
     }
 
-    /// Removes one entry. False if there is none.
+    /// Removes the earlier changes of one file or, without any, one entry. False if there is none.
     fn drop_entry(&mut self) -> bool {
+        if let Some(file) = self.files_touched.iter_mut().find(|file| file.earlier.is_some()) {
+            file.earlier = None;
+            return true;
+        }
         if !self.files_touched.is_empty() {
             self.files_touched.remove(0);
             return true;
@@ -178,4 +182,20 @@ impl StateYaml {
         list.remove(0);
         true
     }
+}
+
+/// Formats turns on one line, consecutive ones as a range: `turns 18-19, 27`. A list of numbers would have a line for each.
+/// `None` without any.
+fn earlier_turns(turns: &[u64]) -> Option<String> {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for turn in turns {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *turn => *last = *turn,
+            _ => ranges.push((*turn, *turn)),
+        }
+    }
+    let named =
+        ranges.iter().map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") });
+    let unit = if turns.len() == 1 { "turn" } else { "turns" };
+    (!turns.is_empty()).then(|| format!("{unit} {}", named.collect::<Vec<_>>().join(", ")))
 }

@@ -10,7 +10,7 @@ pub(super) const MAX_FILES: usize = 20;
 pub(super) const MAX_DECISIONS: usize = 10;
 pub(super) const MAX_CONSTRAINTS: usize = 10;
 /// Maximum number of changes of a file before the last one.
-const MAX_EARLIER_CHANGES: usize = 4;
+const MAX_EARLIER_CHANGES: usize = 24;
 /// Maximum length in characters of an entry or a path.
 pub(super) const MAX_ENTRY_CHARS: usize = 200;
 
@@ -48,7 +48,7 @@ pub struct FileChange {
     pub action: String,
     /// Turn of the change.
     pub turn: u64,
-    /// Turns of at most four earlier changes, the newest last.
+    /// Turns of at most 24 earlier changes, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<u64>,
 }

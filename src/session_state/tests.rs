@@ -203,6 +203,25 @@ fn the_yaml_is_as_specified() {
 }
 
 #[test]
+fn a_prompt_names_every_turn_as_recall_reads_it_and_every_file() {
+    let mut state = SessionState::default();
+    assert_eq!(state.prompt_yaml(), "");
+    for turn in [18, 19, 27, 28, 29, 34] {
+        state.add_file_change("src/loans.rs", "edited", turn);
+    }
+    state.add_file_change("src/isbn.rs", "edited", 30);
+    let text = "# → recall turns:34-34 shows turn 34.\nfiles_touched:\n- path: src/loans.rs\n  action: edited\n  turn: 34\n  \
+                earlier: turns 18-19, 27-29\n- path: src/isbn.rs\n  action: edited\n  turn: 30";
+    assert_eq!(state.prompt_yaml(), text);
+    // Earlier changes are omitted before a file is.
+    for file in 0..20 {
+        (0..24).for_each(|turn| state.add_file_change(&format!("src/part{file}.rs"), "edited", turn * 7));
+    }
+    let text = state.prompt_yaml();
+    assert_eq!((text.matches("- path:").count(), text.contains("  earlier:")), (20, true), "{text}");
+}
+
+#[test]
 fn the_error_of_a_failed_command_names_what_failed() {
     for (output, line) in [
         (
