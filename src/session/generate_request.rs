@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{BackgroundDelegations, DelegationUpdate, Orchestrator};
+use super::{BackgroundDelegations, DelegationUpdate, Orchestrator, SeenFiles};
 use crate::{
     context::{self, ContextError},
     exec::CommandReply,
@@ -267,6 +267,7 @@ pub type ToolHandler = Box<dyn Fn(Value) -> BoxFuture<'static, Result<String, To
 pub struct HostTools {
     pub(super) tools: Vec<HostTool>,
     pub(super) handlers: Vec<ToolHandler>,
+    pub(super) seen_files: Option<Arc<dyn SeenFiles>>,
 }
 
 impl HostTools {
@@ -296,6 +297,13 @@ impl HostTools {
         HostTool::check(&self.tools).map_err(OpsError::Invalid)?;
         self.handlers.push(handler);
         Ok(self)
+    }
+
+    /// Sets the record of the files that the tools read and write.
+    #[must_use]
+    pub fn seen_files(mut self, files: Arc<dyn SeenFiles>) -> Self {
+        self.seen_files = Some(files);
+        self
     }
 
     /// Returns the declarations of the tools.

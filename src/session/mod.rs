@@ -21,6 +21,7 @@ mod result_metadata;
 mod resume_session;
 mod save_reply;
 mod saved_report;
+mod seen_files;
 mod session_host;
 mod session_label;
 mod side_conversation;
@@ -50,8 +51,9 @@ pub use journal_stream::Changes;
 pub use partial_reply_files::recover;
 pub use prompt::context_of;
 pub use resume_session::{Interruption, ResumedSession, resume};
-#[doc(hidden)] // for the program
 pub use saved_report::{save_report, saved_report};
+pub use seen_files::SeenFiles;
+#[doc(hidden)] // for the program
 pub use session_host::provider_error;
 pub use session_host::{ProgressSink, SessionHost, actor_at, actor_in_session};
 pub use session_label::session_label;

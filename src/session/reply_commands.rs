@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{
     SessionHost, generate_request::HostTools, generation_driver::TaskReport, model_request_task::ReportSender,
-    result_metadata::result_metadata, stored_calls::call_id,
+    result_metadata::result_metadata, seen_files, stored_calls::call_id,
 };
 use crate::{
     arrow::Command,
@@ -15,7 +15,7 @@ use crate::{
     store::Mutation,
     tools::{ErrorCode, ToolError},
     turn::{BatchOutcome, ToolRequest},
-    types::{Agent, AuthorType, EdgeKind, Json, Op, Parent, TodoScope, ToolCallFields},
+    types::{Agent, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolCallFields},
 };
 
 /// Limits a page of recalled or viewed conversation to a sixth of the prompt.
@@ -51,6 +51,7 @@ impl ReplyCommands {
         let parsed: Vec<ExecRequest> = requests.iter().map(|request| to_exec_request(&runner, request)).collect();
         let lines: Vec<String> =
             requests.iter().zip(&parsed).map(|(request, parsed)| format_command(request, parsed)).collect();
+        self.restore_seen_files(&parsed);
         let mut results = Vec::with_capacity(requests.len());
         runner.run_each(parsed.clone(), &mut |at, reply| {
             // Lines above the batch limit have no entry.
@@ -75,6 +76,30 @@ impl ReplyCommands {
         let _ = reports.blocking_send((index, report));
     }
 
+    /// Restores what an earlier process recorded of the files that the prompt shows, before a request changes a file that this
+    /// process has not read. After an error the agent has to read the file again.
+    fn restore_seen_files(&self, requests: &[ExecRequest]) {
+        let tools = &self.host.tool_access.tools;
+        let Some(files) = &tools.seen_files else { return };
+        let changes =
+            |name: &str| tools.tools().iter().any(|tool| tool.name == *name && tool.permission == Permission::DocWrite);
+        let is_unknown = |request: &ExecRequest| match request {
+            ExecRequest::HostTool { name, arguments } => {
+                changes(name) && arguments["path"].is_string() && files.digest(arguments).is_none()
+            }
+            _ => false,
+        };
+        if !requests.iter().any(is_unknown) {
+            return;
+        }
+        let restored = self.loom.snapshot().and_then(|snapshot| {
+            seen_files::restore(&*snapshot, &**files, self.agent.id(), &self.in_view).map_err(OpsError::from)
+        });
+        if let Err(error) = restored {
+            tracing::warn!(%error, "files that an earlier process read are unknown");
+        }
+    }
+
     /// Saves the results as children of the reply, with the executed command as metadata for the session state.
     fn save_results(
         &self,
@@ -93,7 +118,7 @@ impl ReplyCommands {
                     call_id: Some(call_id(self.after, *at, requests.get(*at))),
                     name: parsed.and_then(ExecRequest::name).map(str::to_owned),
                 },
-                metadata: Json::parse(result_metadata(result, parsed).to_string()).ok(),
+                metadata: Json::parse(result_metadata(result, parsed, &self.host.tool_access.tools).to_string()).ok(),
                 ..NodeDraft::text(result.answer.clone())
             };
             Mutation::Append(Box::new(actor.draft(Parent::Node(self.after), draft)))

@@ -7,12 +7,16 @@ use std::{
 };
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{
     sandbox_dir::{self, FileContent, SandboxDir},
     tools::WorkspaceSettings,
 };
-use crate::tools::{ErrorCode, ToolError};
+use crate::{
+    session::SeenFiles,
+    tools::{ErrorCode, ToolError},
+};
 
 /// Folder, settings and known files, which all agents share.
 pub(super) struct WorkspaceState {
@@ -111,6 +115,29 @@ impl AgentFiles {
         drop(files);
         self.record_read(path, hash);
         Ok(())
+    }
+}
+
+/// Results of calls record the digests, so that an agent of a later process need not read an unchanged file again.
+impl SeenFiles for AgentFiles {
+    fn digest(&self, arguments: &Value) -> Option<String> {
+        Some(self.last_read_hash(&self.named_file(arguments)?)?.to_hex().to_string())
+    }
+
+    fn restore(&self, arguments: &Value, digest: &str) {
+        if let Some(path) = self.named_file(arguments)
+            && let Ok(hash) = blake3::Hash::from_hex(digest)
+        {
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).entry(path).or_insert(hash);
+        }
+    }
+}
+
+impl AgentFiles {
+    /// Returns the file that the arguments of a call name.
+    fn named_file(&self, arguments: &Value) -> Option<PathBuf> {
+        let path = self.root().resolve(arguments["path"].as_str()?).ok()?;
+        self.root().canonical(&path).ok()
     }
 }
 

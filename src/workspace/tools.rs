@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     ops::OpsError,
-    session::{Approval, ApprovalRequest, HostTools, ToolHandler},
+    session::{Approval, ApprovalRequest, HostTools, SeenFiles, ToolHandler},
     tools::{ErrorCode, HostTool, ToolError},
     types::Permission,
 };
@@ -85,9 +85,12 @@ impl Workspace {
     /// Returns the tools for one agent; `who` is its name for other agents.
     #[must_use]
     pub fn tools(&self, who: &str) -> Vec<(HostTool, ToolHandler)> {
-        let files = self.agent_files(who);
+        self.tools_for(&self.agent_files(who))
+    }
+
+    fn tools_for(&self, files: &Arc<AgentFiles>) -> Vec<(HostTool, ToolHandler)> {
         let tools = TOOLS.iter().map(|tool| {
-            let (run, files) = (tool.run, Arc::clone(&files));
+            let (run, files) = (tool.run, Arc::clone(files));
             let handler: ToolHandler = Box::new(move |arguments| run(Arc::clone(&files), arguments));
             let allowlist = &self.0.settings.allowlist;
             let is_command = tool.name == command::TOOL.name;
@@ -128,7 +131,9 @@ impl Workspace {
     /// # Errors
     /// If a tool name is invalid; the names of the table are valid.
     pub fn host_tools(&self, who: &str) -> Result<HostTools, OpsError> {
-        self.tools(who).into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler))
+        let files = self.agent_files(who);
+        let tools = HostTools::default().seen_files(Arc::clone(&files) as Arc<dyn SeenFiles>);
+        self.tools_for(&files).into_iter().try_fold(tools, |all, (tool, handler)| all.with(tool, handler))
     }
 
     /// Returns the files that were changed since the workspace was opened, by path.

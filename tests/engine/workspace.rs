@@ -15,8 +15,9 @@ use std::{
 };
 
 use loomtree::{
+    id::NodeId,
     ops::NodeDraft,
-    provider::{Model, Scripted, ScriptedReply},
+    provider::{Model, Prompt, Scripted, ScriptedReply},
     session::{
         Approval, ApprovalRequest, BoxFuture, Decision, GenerateRequest, Progress, ToolAccess, ToolHandler, actor_at,
         generate,
@@ -25,7 +26,7 @@ use loomtree::{
     types::Parent,
     workspace::{Allowlist, Environment, Workspace, WorkspaceSettings},
 };
-use play::Play;
+use play::{Play, lines};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -709,6 +710,54 @@ async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
     assert_eq!(touched, [("tests/mark.sh", "created"), ("greet.sh", "edited")]);
     let resolved = &register.errors_resolved;
     assert!(resolved.len() == 1 && resolved[0].text.contains("`sh test.sh` works"), "{resolved:?}");
+}
+
+/// Runs a turn of the collaborator after a message of the owner, with the workspace opened anew as a later process does.
+/// Returns the last node, and what the model was shown first.
+async fn later_turn(play: &Play, folder: &Folder, at: NodeId, replies: &[&str]) -> (NodeId, String) {
+    let said = play.owner.append(Parent::Node(at), "Go on.").unwrap().nodes[0].id;
+    let scripted = Arc::new(Scripted::new(replies.iter().copied().map(ScriptedReply::words)));
+    let model: Arc<dyn Model> = Arc::clone(&scripted) as Arc<dyn Model>;
+    let settings = WorkspaceSettings::new(Arc::new(Decision::Yes));
+    let workspace = Workspace::open(folder.home.path().join("work"), settings).unwrap();
+    let tools = Arc::new(workspace.host_tools("collaborator").unwrap());
+    let commands = ToolAccess::new(Arc::new(Arc::clone(&model))).tools(tools);
+    let collaborator = play.loom.agent("collaborator").unwrap();
+    let actor = actor_at(&play.loom, &collaborator, "/work", said).unwrap();
+    let nodes = generate(&actor, GenerateRequest::turn(said, collaborator, model, commands), |_| {}).await.unwrap();
+    let Prompt::Chat(messages) = &scripted.requests()[0].prompt else { panic!("a dialogue is a chat") };
+    let shown: Vec<String> = messages.iter().map(|message| message.text()).collect();
+    (nodes.last().unwrap().id, shown.join("\n"))
+}
+
+#[tokio::test]
+async fn a_later_process_knows_the_files_that_its_prompt_shows() {
+    let (folder, play) = (Folder::granted(), Play::new());
+    folder.write("a.txt", "one\ntwo\n");
+    folder.write("b.txt", "one\ntwo\n");
+    let look = "→ read_file a.txt\n→ edit_file a.txt old:\"two\" new:\"2\"\n→ read_file b.txt\n→ edit_file b.txt old:\"two\" new:\"2\"\n";
+    let (read, _) = later_turn(&play, &folder, play.nine, &[look, "Read."]).await;
+    folder.write("b.txt", "changed\n");
+    let write = "→ write_file a.txt content:\"all\"\n→ write_file b.txt content:\"all\"\n";
+    let (end, shown) = later_turn(&play, &folder, read, &[write, "Written."]).await;
+    assert_eq!((&*folder.text("a.txt"), &*folder.text("b.txt")), ("all", "changed\n"));
+    // Own changes, which the agent saw, are no changes since it read the files.
+    assert!(
+        shown.contains("2+│2") && shown.contains("files_touched") && !shown.contains("Changed since read"),
+        "{shown}"
+    );
+    // The session state names the command that shows the newest of its turns.
+    let command = shown.lines().find_map(|line| line.strip_prefix("# ")?.split(" shows").next()).unwrap();
+    let session = play.loom.node(read).unwrap().session.unwrap();
+    let said = lines(&mut play.runner("collaborator", session), &[command]);
+    assert!(command.starts_with("→ recall turns:") && said.contains("edited b.txt"), "{command}: {said}");
+    let said = lines(&mut play.at(end), &["→ recall tool:write_file failed"]);
+    let conflict = "✗ CONFLICT: write_file: b.txt was changed by another program since you read it";
+    assert!(said.starts_with("1 result of write_file") && said.contains(conflict), "{said}");
+    // A prompt that does not show the result leaves the file unread.
+    let write = "→ write_file a.txt content:\"anew\"\n";
+    later_turn(&play, &folder, play.nine, &[write, "Refused."]).await;
+    assert_eq!(folder.text("a.txt"), "all");
 }
 
 #[tokio::test]
