@@ -8,7 +8,7 @@ use crate::{
     arrow::{Event, ends_turn, scan},
     exec::counts::count,
     id::NodeId,
-    recall::{calls_with_ids, cut_at, end_of, is_failure},
+    recall::{calls_with_ids, cut_at, end_of, failed_exit, is_failure},
     store::{ChildFilter, Result, Snapshot},
     tools::Tool,
     types::{AuthorType, EdgeKind, Node, first_words, first_words_of_command, one_line},
@@ -140,6 +140,9 @@ fn did_line(node: &Node, results: &[Node]) -> String {
         let line = if is_host_tool(result) { command(result).or(written) } else { written.or_else(|| command(result)) };
         let Some(line) = line else { return imported_call(node, result, share) };
         let line = shorten_command(line.trim_start_matches(['→', ' ']), share, is_host_tool(result));
+        if let Some(status) = failed_exit(&result.content).filter(|_| is_host_tool(result)) {
+            return format!("{line} ✗ exit {status}");
+        }
         let delegates = result.tool.name.as_deref() == Some(Tool::Delegate.name());
         match result.content.strip_prefix("✗ ") {
             // The report of a task that was stopped or that failed; an error has a code.

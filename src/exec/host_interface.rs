@@ -80,7 +80,8 @@ pub trait Host: Send + Sync {
         &[]
     }
 
-    /// Runs one of [`Host::tools`] with arguments that match its schema. Returns its output.
+    /// Runs one of [`Host::tools`] with arguments that match its schema. Returns its output. If the first line is `exit 1` or
+    /// another code than 0, the reply and the record of the call count as failed.
     ///
     /// # Errors
     /// If there is no such tool, or it fails.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{Answer, ExecRequest, Executor, Position, authorize, escape::escape, help::unknown};
 use crate::{
     arrow::{Command, host_tool_args, parse},
+    recall,
     tools::{
         ErrorCode, HostTool, NativeAlias, Tool, ToolError,
         parse_tool_call::{self, GivenArguments},
@@ -56,7 +57,9 @@ impl Executor<'_> {
         authorize::check_host_tool(extra, arguments, self.agent.profile.permissions)?;
         let here = self.load_position()?;
         let answer = self.host.call(name, arguments)?;
-        let mut text = format!("✓ {name}");
+        // A command that ran and failed has the mark of a failure, which its agent and `recall tool:NAME failed` read.
+        let mark = if recall::failed_exit(&answer).is_some() { '✗' } else { '✓' };
+        let mut text = format!("{mark} {name}");
         for line in escape(answer.trim_end()).lines() {
             text.push('\n');
             text.push_str(if line.is_empty() { "" } else { "  " });

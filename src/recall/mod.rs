@@ -34,7 +34,7 @@ pub(crate) use self::call_lines::{
 pub(crate) use self::excerpt::{cut_at, end_of, failure_excerpt};
 pub(crate) use self::matching::written_words;
 pub(crate) use self::neighbors::is_empty;
-pub(crate) use self::tool_results::{count_programs, exit_code, is_failure};
+pub(crate) use self::tool_results::{count_programs, failed_exit, failed_exit_code, is_failure, last_exit_code};
 pub(crate) use self::turns::set_received_turn;
 pub use self::{
     call_lines::calls,

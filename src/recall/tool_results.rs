@@ -168,7 +168,7 @@ fn first_program(command: &str) -> Option<&str> {
     if first == "cd" { programs.next().or(Some(first)) } else { Some(first) }
 }
 
-/// True if a node is the result of a failed call, by its metadata, a refusal, or the exit code at its end.
+/// True if a node is the result of a failed call, by its metadata, a refusal, or the exit code on its first or last line.
 #[must_use]
 pub(crate) fn is_failure(node: &Node) -> bool {
     if node.author_type != AuthorType::Tool {
@@ -176,11 +176,32 @@ pub(crate) fn is_failure(node: &Node) -> bool {
     }
     let kept = node.metadata.as_ref().and_then(|json| serde_json::from_str::<Value>(json.as_str()).ok());
     let marked = kept.is_some_and(|kept| kept["failed"] == true || kept["pi"]["message"]["isError"] == true);
-    marked || node.content.starts_with('✗') || exit_code(&node.content).is_some_and(|code| code != 0)
+    let content = &node.content;
+    marked
+        || content.starts_with('✗')
+        || failed_exit(content).is_some()
+        || last_exit_code(content).is_some_and(|code| code != 0)
+}
+
+/// Returns the exit status of a failed command from the first line of its output, below the mark of the engine: `101` of
+/// `exit 101 · no output`, and `none` if the command was stopped.
+pub(crate) fn failed_exit(text: &str) -> Option<&str> {
+    let mut lines = text.lines();
+    let first = lines.next()?;
+    let first = if first.starts_with(['✓', '✗']) { lines.next()? } else { first };
+    let status = first.trim_start().strip_prefix("exit ")?;
+    let status = status.split_once(" · ").map_or(status, |(status, _)| status);
+    (status == "none" || status.parse::<i64>().is_ok_and(|code| code != 0)).then_some(status)
+}
+
+/// Returns the exit code of a failed command from the first or the last line of its output.
+pub(crate) fn failed_exit_code(text: &str) -> Option<i64> {
+    let first = failed_exit(text).and_then(|status| status.parse().ok());
+    first.or_else(|| last_exit_code(text).filter(|code| *code != 0))
 }
 
 /// Parses the number after `exit code` and similar words on the last line of a text.
-pub(crate) fn exit_code(text: &str) -> Option<i64> {
+pub(crate) fn last_exit_code(text: &str) -> Option<i64> {
     let last = text.trim_end().lines().next_back()?.to_lowercase();
     let (_, after) = ["exit code", "exited with code", "exit status"].iter().find_map(|word| last.split_once(word))?;
     let number = after.trim_start_matches([':', ' ', '=']);
@@ -190,7 +211,22 @@ pub(crate) fn exit_code(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::first_program;
+    use super::{failed_exit, first_program};
+
+    #[test]
+    fn a_failed_exit_is_read_from_the_first_line() {
+        for (output, status) in [
+            ("exit 101\ntest result: FAILED", Some("101")),
+            ("✓ run_command\n  exit 2 · no output", Some("2")),
+            ("✗ run_command\n  exit none · stopped after 1 s · no output", Some("none")),
+            ("exit 0\nexit 1", None),
+            ("✓ read_file\n  exit 3 of the road · 2 lines", None),
+            ("exit", None),
+            ("", None),
+        ] {
+            assert_eq!(failed_exit(output), status, "{output}");
+        }
+    }
 
     #[test]
     fn the_first_program_of_a_command_is_named() {

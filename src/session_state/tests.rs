@@ -264,6 +264,7 @@ fn the_error_of_a_failed_command_names_what_failed() {
         ),
         ("Traceback (most recent call last):\n  File \"a.py\"\nValueError: no such key", "ValueError: no such key"),
         ("error: test failed, to rerun pass `--lib`", "error: test failed, to rerun pass `--lib`"),
+        ("✗ run_command", "it failed"),
     ] {
         let (rules, mut state) = (CompiledRules::default(), SessionState::default());
         let command = r#"{"arguments":{"command":"make test"}}"#;

@@ -59,7 +59,7 @@ impl SessionState {
 
     fn ingest_command(&mut self, rules: &ExtractionRules, tool: &str, command: &str, code: i64, turn: &TurnRecord<'_>) {
         if code != 0 {
-            return self.command_failed(command, error_text(rules, turn.content), turn.turn);
+            return self.command_failed(command, error_text(rules, tool, turn.content), turn.turn);
         }
         self.command_succeeded(command, turn.turn);
         // A tool named `git…` takes the subcommand only: `git_command(args: "commit …")`.
@@ -74,10 +74,10 @@ impl SessionState {
     }
 }
 
-/// Returns the lines of a result without the empty ones and the line that the engine adds (`✓ tool`).
+/// Returns the lines of a result without the empty ones and the line that the engine adds (`✓ tool`, `✗ tool`).
 fn output_lines<'a>(tool: &str, content: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
-    let ran = format!("✓ {tool}");
-    content.lines().filter(move |line| !line.trim().is_empty() && *line != ran)
+    let marks = [format!("✓ {tool}"), format!("✗ {tool}")];
+    content.lines().filter(move |line| !line.trim().is_empty() && !marks.iter().any(|mark| mark == line))
 }
 
 /// True if the result of a writing tool says that the file is new.
@@ -122,7 +122,7 @@ fn text_argument(arguments: &Value, names: &[String]) -> Option<String> {
 
 /// Returns a command's exit code, from the first or last line of its output, or from a JSON object.
 ///
-/// The lines between are output and may contain any number. The line that the engine adds (`✓ tool`) is ignored.
+/// The lines between are output and may contain any number. The line that the engine adds is ignored.
 fn exit_code(rules: &ExtractionRules, tool: &str, content: &str) -> Option<i64> {
     let mut lines = output_lines(tool, content);
     let first = lines.next()?;
@@ -171,9 +171,8 @@ const TRAILERS: &[&str] = &[
 
 /// Returns the failures in an output: the first line that names what failed, its message, and the names of the others. Else
 /// the last line with an error word, else the last line.
-fn error_text(rules: &ExtractionRules, content: &str) -> String {
-    let lines =
-        || content.lines().map(str::trim).filter(|line| !line.is_empty() && find_exit_code(rules, line).is_none());
+fn error_text(rules: &ExtractionRules, tool: &str, content: &str) -> String {
+    let lines = || output_lines(tool, content).map(str::trim).filter(|line| find_exit_code(rules, line).is_none());
     let mut named = lines().filter_map(|line| naming_mark(line).map(|mark| (mark, line)));
     let Some((mark, first)) = named.next() else {
         let error = |line: &&str| {

@@ -761,6 +761,29 @@ async fn a_later_process_knows_the_files_that_its_prompt_shows() {
 }
 
 #[tokio::test]
+async fn a_command_that_exits_with_a_failure_has_its_mark_everywhere() {
+    let (folder, play) = (Folder::granted(), Play::new());
+    folder.write("a.txt", "lend(it)\n");
+    let run = "→ run_command \"echo broken; exit 7\"\n→ run_command \"kill -9 $$\"\n→ run_command true\n→ search_text pattern:\"lend\\\\(|at\"\n";
+    let (read, _) = later_turn(&play, &folder, play.nine, &[run, "Read."]).await;
+    let (_, shown) = later_turn(&play, &folder, read, &["So."]).await;
+    let did = "[did: run_command command:\"echo broken; exit 7\" ✗ exit 7 · run_command command:\"kill -9 $$\" ✗ exit none · \
+               run_command command:\"true\" ✓ · search_text pattern:\"lend\\(|at\" ✓]";
+    assert!(shown.contains(did), "{shown}");
+    // The results have the same form of the command, and the same mark.
+    for result in [
+        "→ run_command command:\"echo broken; exit 7\"\n✗ run_command\n  exit 7\n  broken\n",
+        "✗ run_command\n  exit none · ended by signal 9 · no output\n",
+        "✓ run_command\n  exit 0 · no output\n",
+        "→ search_text pattern:\"lend\\(|at\"\n✓ search_text\n",
+    ] {
+        assert!(shown.contains(result), "{result}: {shown}");
+    }
+    let said = lines(&mut play.at(read), &["→ recall tool:run_command failed"]);
+    assert!(said.starts_with("2 results of run_command") && said.contains("· failed, exit code 7:"), "{said}");
+}
+
+#[tokio::test]
 async fn a_refused_write_leaves_the_file_untouched() {
     if !skip::has("git") {
         return skip::missing("git");

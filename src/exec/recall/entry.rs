@@ -151,7 +151,7 @@ impl RecallEntry {
 fn without_exit_code(text: &str) -> &str {
     let text = text.trim_end();
     let before = text.rfind('\n').map_or("", |at| &text[..at]);
-    if recall::exit_code(text).is_some() { before.trim_end() } else { text }
+    if recall::last_exit_code(text).is_some() { before.trim_end() } else { text }
 }
 
 /// Formats a header: `[Turn 12] human [a7x2kq]:`, `[Turn 13] tool read_file(path="src/auth.py") [b3k9ze]:`; `call` is
@@ -179,10 +179,9 @@ fn dated_header(here: &Position, node: &Node, call: Option<String>, other: Optio
 
 /// Formats the failure of a call: `failed, exit code 1`; `None` for other nodes.
 fn failure(node: &Node) -> Option<String> {
-    let code = || recall::exit_code(&node.content).filter(|code| *code != 0);
     let failed =
         |code: Option<i64>| code.map_or_else(|| "failed".to_owned(), |code| format!("failed, exit code {code}"));
-    recall::is_failure(node).then(|| failed(code()))
+    recall::is_failure(node).then(|| failed(recall::failed_exit_code(&node.content)))
 }
 
 /// Formats the results of a node's calls, one line each: `result [1gpw2c] bash: 77`; whole without `lengths`.
