@@ -26,6 +26,10 @@ const BASE_INSTRUCTIONS: &str = include_str!("loom_aware.md");
 /// Instructions for workers of a delegation, and the commands that their list names.
 const WORKER_INSTRUCTIONS: &str = include_str!("worker.md");
 const WORKER_TOOLS: &[Tool] = &[Tool::View, Tool::Read, Tool::Write];
+/// Instructions for agents that write documents and have the tool [`FILE_WRITER`].
+const DOCUMENT_INSTRUCTIONS: &str = include_str!("documents.md");
+/// Tool of a host program that writes files.
+const FILE_WRITER: &str = "write_file";
 /// Instructions for agents that may edit todos.
 const TODO_INSTRUCTIONS: &str = include_str!("planning.md");
 /// Instructions for agents that may delegate.
@@ -358,6 +362,10 @@ fn instructions(request: &ContextRequest<'_>) -> String {
         return format!("{WORKER_INSTRUCTIONS}\n{}\n", commands(WORKER_TOOLS));
     }
     let mut text = format!("{BASE_INSTRUCTIONS}\n{}\n", commands(Tool::ALL));
+    let writes_files = request.host_tools.iter().any(|tool| tool.name == FILE_WRITER);
+    if writes_files && Tool::Write.missing_permission(held).is_none() {
+        text.push_str(DOCUMENT_INSTRUCTIONS);
+    }
     if request.scope.is_some() && Tool::Todo.missing_permission(held).is_none() {
         text.push_str(TODO_INSTRUCTIONS);
     }

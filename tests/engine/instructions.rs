@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 const MAX_TOKENS: u32 = 900;
 const MAX_TOKENS_WITH_TOOLS: u32 = 1_300;
 
-/// Host with models, an orchestrator, web search and a tool.
+/// Host with models, an orchestrator, web search and two tools.
 struct Services(Vec<HostTool>);
 
 impl Services {
@@ -40,8 +40,21 @@ impl Services {
             permission: Permission::DocRead,
             only_confirms: false,
         };
-        assert_eq!(HostTool::check(std::slice::from_ref(&tool)), Ok(()));
-        Self(vec![tool])
+        let parameters = json!({
+            "type": "object",
+            "properties": { "path": text, "content": text },
+            "required": ["path", "content"],
+        });
+        let writer = HostTool {
+            name: "write_file".into(),
+            description: "Writes a file.".into(),
+            parameters,
+            permission: Permission::DocWrite,
+            only_confirms: true,
+        };
+        let tools = vec![tool, writer];
+        assert_eq!(HostTool::check(&tools), Ok(()));
+        Self(tools)
     }
 }
 
