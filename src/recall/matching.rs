@@ -243,6 +243,21 @@ fn any_fits(snapshot: &dyn Snapshot, nodes: &[u64], test: &dyn Fn(&Node) -> Resu
     Ok(false)
 }
 
+impl ParsedQuery {
+    /// True if a text contains the question literally and not only as a part of longer words: `cult`, but not in `culture`. Of a
+    /// question without words, any part is meant.
+    pub(super) fn has_whole_text(&self, content: &str) -> bool {
+        let content = normalize(content);
+        let mut found = content.match_indices(&self.whole);
+        self.words.is_empty()
+            || found.any(|(at, text)| {
+                let before = content[..at].chars().next_back();
+                let after = content[at + text.len()..].chars().next();
+                [before, after].into_iter().flatten().all(|c| !c.is_alphanumeric())
+            })
+    }
+}
+
 /// Returns the newest nodes that contain a text literally, at most `limit` among the newest `read`.
 pub(super) fn search_phrase(
     snapshot: &dyn Snapshot,
@@ -304,7 +319,10 @@ pub fn count(snapshot: &dyn Snapshot, query: &Query, keep: &dyn Fn(&Node) -> boo
     let mut total = 0;
     for page in nodes.chunks(COUNT_PAGE_NODES) {
         for node in snapshot.nodes_at(page)? {
-            let matches = matching.as_ref().is_none_or(|matching| matching.has_rare_words(&node));
+            let matches = match &matching {
+                Some(matching) => matching.has_rare_words(&node),
+                None => query.exact || question.has_whole_text(&node.content),
+            };
             if !matches || !keep(&node) || !fits.node(&node)? {
                 continue;
             }

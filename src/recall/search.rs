@@ -111,7 +111,11 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     demote_parts(&question, &mut hits);
     hits.sort_by(by_rank);
     let is_match = |hit: &Hit| {
-        let has_words = if literal { phrase.contains(&hit.node.seq) } else { matching.has_rare_words(&hit.node) };
+        let has_words = if literal {
+            phrase.contains(&hit.node.seq) && question.has_whole_text(&hit.node.content)
+        } else {
+            matching.has_rare_words(&hit.node)
+        };
         hit.exact || question.phrases.is_empty() && has_words
     };
     let present = hits.iter().fold(0, |bits, hit| bits | matching.word_bits(&hit.node));

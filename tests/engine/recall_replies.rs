@@ -95,6 +95,18 @@ fn a_word_that_only_the_engine_wrote_stands_in_no_earlier_message() {
 }
 
 #[test]
+fn a_word_that_stands_only_within_longer_ones_stands_in_no_earlier_message() {
+    let play = Play::new();
+    let draft = NodeDraft::text("They spoke of the cultures of the islands.");
+    let last = play.owner.append(Parent::Node(play.nine), draft).unwrap();
+    let mut runner = reader(&play, last.nodes[0].id);
+    let said = lines(&mut runner, &["→ recall search \"cult\""]);
+    assert!(said.starts_with("\"cult\" stands in no earlier message.\nNear in this tree for"), "{said}");
+    let counted = lines(&mut runner, &["→ recall search \"cult\" count"]);
+    assert!(counted.starts_with("0 matches"), "{counted}");
+}
+
+#[test]
 fn a_tool_of_another_program_is_searched_though_a_command_has_its_name() {
     let play = Play::new();
     let edit = json!({ "path": "footer.ts", "newText": "const contextPercentStr = 1" });
