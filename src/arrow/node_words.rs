@@ -5,6 +5,9 @@
 //! of an operation that takes a node. A place beside another node (`the parent of a7x2`) has no reference, and the line
 //! is refused.
 
+mod agent_position;
+
+use self::agent_position::{is_owner, is_position, where_agent_is};
 use super::{
     Relative,
     annotate_tokens::{AnnotatedToken, TokenKind},
@@ -102,46 +105,10 @@ fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKi
             at + 1,
         )),
         TokenKind::Word | TokenKind::Name if at > 0 && matches!(text, "where" | "wherever") => {
-            // What follows another word describes that: `I want to stand where the uncle stands`.
-            let before = &terms[at - 1];
-            let leads = before.entry.prep.is_some() || before.entry.func == Some(FunctionWord::And);
-            let det = terms.get(at + 1).is_some_and(|next| next.entry.func == Some(FunctionWord::Det));
-            let subject = at + 1 + usize::from(det);
-            // `where the agent "reviewer" is`
-            let titled = terms.get(subject).is_some_and(|term| term.entry.noun == Some(Noun::Agent))
-                && terms.get(subject + 1).is_some_and(|name| name.is_text() || name.kind == TokenKind::Name);
-            let subject = subject + usize::from(titled);
-            let agent = terms.get(subject).filter(|term| {
-                titled
-                    || term.kind == TokenKind::Name
-                    || term.entry.noun == Some(Noun::Agent) && term.entry.func.is_none()
-            })?;
-            let leads = leads || before.entry.base() == Some(Verb::Go) && subject + 2 >= terms.len();
-            // `where the planner currently is`
-            let adverb = terms.get(subject + 1).is_some_and(|term| term.text.of(line).ends_with("ly"));
-            let subject = subject + usize::from(adverb);
-            let verb = terms.get(subject + 1).map_or("", |verb| verb.text.of(line));
-            let shown = at == 2 && before.text.of(line) == "me";
-            // `the node where the human is`
-            let is_place = before.entry.noun == Some(Noun::Node) || matches!(before.text.of(line), "place" | "spot");
-            let of_node = is_place
-                && at > 1
-                && (terms[at - 2].entry.func == Some(FunctionWord::Det) || terms[at - 2].entry.prep.is_some());
-            let stands = (at == 1 || shown || leads || of_node) && matches!(verb, "is" | "stands" | "reads" | "works");
-            stands.then_some((TokenKind::AgentPosition { escapes: false }, agent.text, subject + 2))
+            where_agent_is(line, terms, at)
         }
         _ => None,
     }
-}
-
-/// True for `planner's`, but not for `today's` or `it's`.
-fn is_owner(line: &str, term: &AnnotatedToken) -> bool {
-    let is_name = term.kind == TokenKind::Name || term.entry.noun == Some(Noun::Agent);
-    is_name && matches!(line.get(term.text.end..term.whole.end), Some("'s" | "’s"))
-}
-
-fn is_position(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
-    terms.get(at).is_some_and(|term| matches!(term.text.of(line), "position" | "place" | "spot"))
 }
 
 /// The index behind the end of a path that stands alone, as a shell has them: `.`, `..`, `/`, or one that names no place, such
@@ -375,7 +342,7 @@ fn rises_by_one(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
     let is = |at: usize, words: &[&str]| {
         terms.get(at).is_some_and(|term| words.iter().any(|word| term.text.of(line).eq_ignore_ascii_case(word)))
     };
-    let counted = terms.get(at + 3).is_some_and(|next| next.entry.prep.is_some() && !next.is(','));
+    let counted = terms.get(at + 3).is_some_and(|next| next.entry.prep.is_some());
     is(at, &["one", "a", "1"])
         && is(at + 1, &["level", "step", "node", "message", "generation"])
         && is(at + 2, &["up", "higher", "above"])

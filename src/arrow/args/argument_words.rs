@@ -38,7 +38,8 @@ impl Arguments<'_> {
             prefix.key,
             Some(OptionName::Tree | OptionName::Doc | OptionName::Section | OptionName::Agent | OptionName::Tool)
         );
-        if let Some(key) = entry.option.filter(|key| !is_form(terms, at) && !(kept && *key == OptionName::Label)) {
+        let is_name = |key: OptionName| kept && key == OptionName::Label;
+        if let Some(key) = entry.option.filter(|key| !is_form(terms, at) && !is_name(*key)) {
             prefix.key = Some(key);
         }
         if let Some(noun) = entry.noun {
