@@ -4,7 +4,7 @@ use loomtree::{
     id::NodeId,
     ops::{Actor, NodeDraft, TreeDraft},
     store::{Mutation, SessionFilter, TreeFilter},
-    types::{EdgeKind, Node, Op, Parent},
+    types::{AuthorType, EdgeKind, LinkTarget, Node, Op, Parent},
 };
 
 use super::{
@@ -107,7 +107,16 @@ fn a_path_with_branches_beside_it_is_that_of_the_file() {
             tips = tips.map(|tip| append(owner, tip, number).unwrap());
         }
         versions.push(edit(480, "the last"));
-        (versions, [vec![trunk[900], trunk[403], ends[3], ends[89]], tips.to_vec()].concat())
+        // Marks of branch points, and of nodes with one child.
+        for at in [200, 205] {
+            owner.exclude(trunk[at]).unwrap();
+            owner.link(trunk[at + 10], LinkTarget::Node(trunk[3]), None).unwrap();
+        }
+        // A cut reply, and its edit by a person.
+        let reply = NodeDraft::text("a reply").author_type(Some(AuthorType::Model)).interrupted(true);
+        tips[0] = owner.append(Parent::Node(tips[0]), reply).unwrap().nodes[0].id;
+        let edited = owner.edit(tips[0], "a whole reply").unwrap().nodes[0].id;
+        (versions, [vec![trunk[900], trunk[403], ends[3], ends[89], edited], tips.to_vec()].concat())
     });
     assert_eq!(grown[0], grown[1]);
     let (versions, ends) = &grown[0];
@@ -119,6 +128,8 @@ fn a_path_with_branches_beside_it_is_that_of_the_file() {
             }
         }
     }
+    let [edited, reply] = [4, 5].map(|at| path(&theirs, ends[at], &[], 0).pop().unwrap());
+    assert_eq!((edited.role, reply.interrupted), (Some(AuthorType::Model), true));
 }
 
 #[test]

@@ -25,18 +25,17 @@ use crate::{
 /// more that is null for the others.
 macro_rules! node_columns {
     () => {
-        "n.seq, n.id, n.local_id, n.parent, n.depth, \
-         n.kind | (n.author_type << 4) | (coalesce(n.role + 1, 0) << 8) | CASE WHEN n.interrupted THEN 4096 ELSE 0 END, \
+        "n.seq, n.id, n.local_id, n.parent, n.kind + 16 * n.author_type + 256 * n.depth, \
          n.author, n.created_at, n.hash, n.session, n.turn, n.tokens, n.content, \
-         CASE WHEN num_nonnulls(n.edited_from, n.version_of, n.purged_at, n.tool_call_id, n.tool_name, n.tool_calls, \
-             n.metadata, n.raw) > 0 THEN ROW(n.edited_from, n.version_of, n.purged_at, n.tool_call_id, n.tool_name, \
-             n.tool_calls, n.metadata, n.raw) END"
+         CASE WHEN n.interrupted OR num_nonnulls(n.role, n.edited_from, n.version_of, n.purged_at, n.tool_call_id, \
+             n.tool_name, n.tool_calls, n.metadata, n.raw) > 0 THEN ROW(n.role, n.edited_from, n.version_of, n.purged_at, \
+             n.interrupted, n.tool_call_id, n.tool_name, n.tool_calls, n.metadata, n.raw) END"
     };
 }
 
 /// Columns of a node without its tree and state, from `nodes n`, and their number.
 pub(super) const NODE_ALONE: &str = node_columns!();
-const NODE_COLUMNS: usize = 14;
+const NODE_COLUMNS: usize = 13;
 
 /// Number of continuations (0 or 1) of a node `n` without a row in `node_state`. As in a file, a row is made when it says
 /// more: an only child with its parent's visibility needs none. Code that makes a row must set its counts.
@@ -225,11 +224,10 @@ impl PgNodeRow {
 
     /// Decodes the columns of [`NODE_ALONE`].
     pub(super) fn read_alone(row: &Row, tree: TreeId) -> Result<Self> {
-        let session = opt_id(row, 9, SessionId::from_bytes)?;
-        let marks = int(row, 5)?;
-        let unknown = || undecodable(format!("a kind, author or role has an unknown code in {marks}"));
-        let role = (marks >> 8) & 15;
-        let rare = get::<Option<RareColumns<'_>>>(row, 13)?.unwrap_or_default();
+        let session = opt_id(row, 8, SessionId::from_bytes)?;
+        let place = int(row, 4)?;
+        let unknown = || undecodable(format!("a kind, author or role has an unknown code in {place}"));
+        let rare = get::<Option<RareColumns<'_>>>(row, 12)?.unwrap_or_default();
         let json = |text: Option<&str>| text.map(Json::parse).transpose().map_err(undecodable);
         Ok(Self {
             seq: int(row, 0)?,
@@ -245,26 +243,26 @@ impl PgNodeRow {
                 tree,
                 parent: None,
                 seq: number(row, 0)?,
-                kind: EdgeKind::from_code(marks & 15).ok_or_else(unknown)?,
-                author: id(row, 6, AgentId::from_bytes)?,
-                author_type: AuthorType::from_code((marks >> 4) & 15).ok_or_else(unknown)?,
-                role: (role > 0).then(|| AuthorType::from_code(role - 1).ok_or_else(unknown)).transpose()?,
-                content: get(row, 12)?,
+                kind: EdgeKind::from_code(place & 15).ok_or_else(unknown)?,
+                author: id(row, 5, AgentId::from_bytes)?,
+                author_type: AuthorType::from_code((place >> 4) & 15).ok_or_else(unknown)?,
+                role: rare.role.map(|code| AuthorType::from_code(code).ok_or_else(unknown)).transpose()?,
+                content: get(row, 11)?,
                 raw: rare.raw.map(str::to_owned),
                 tool: ToolCallFields {
                     calls: json(rare.tool_calls)?,
                     call_id: rare.tool_call_id.map(str::to_owned),
                     name: rare.tool_name.map(str::to_owned),
                 },
-                tokens: opt_int(row, 11)?.map(|tokens| u32::try_from(tokens).map_err(undecodable)).transpose()?,
-                depth: small(row, 4)?,
-                created_at: time(row, 7)?,
+                tokens: opt_int(row, 10)?.map(|tokens| u32::try_from(tokens).map_err(undecodable)).transpose()?,
+                depth: u32::try_from(place >> 8).map_err(undecodable)?,
+                created_at: time(row, 6)?,
                 edited_from: None,
                 version_of: None,
                 session,
-                turn: if session.is_some() { opt_int(row, 10)?.map(i64::unsigned_abs) } else { None },
-                hash: ContentHash::from_bytes(get(row, 8)?).ok_or_else(|| undecodable("a hash has another length"))?,
-                interrupted: marks & 4096 > 0,
+                turn: if session.is_some() { opt_int(row, 9)?.map(i64::unsigned_abs) } else { None },
+                hash: ContentHash::from_bytes(get(row, 7)?).ok_or_else(|| undecodable("a hash has another length"))?,
+                interrupted: rare.interrupted,
                 purged_at: rare.purged_at.map(Timestamp::from_millis),
                 metadata: json(rare.metadata)?,
                 state: NodeState::default(),

@@ -13,9 +13,11 @@ use crate::{store::Result, types::NodeState};
 /// The columns of a node that most nodes do not have.
 #[derive(Default)]
 pub(super) struct RareColumns<'a> {
+    pub(super) role: Option<i64>,
     pub(super) edited_from: Option<i64>,
     pub(super) version_of: Option<i64>,
     pub(super) purged_at: Option<i64>,
+    pub(super) interrupted: bool,
     pub(super) tool_call_id: Option<&'a str>,
     pub(super) tool_name: Option<&'a str>,
     pub(super) tool_calls: Option<&'a str>,
@@ -23,29 +25,49 @@ pub(super) struct RareColumns<'a> {
     pub(super) raw: Option<&'a str>,
 }
 
+type FromSqlError = Box<dyn Error + Sync + Send>;
+
+/// The fields of a record, whose number comes first, then for each its type, its length (-1: null) and its bytes.
+fn fields<const COUNT: usize>(raw: &[u8]) -> std::result::Result<[Option<&[u8]>; COUNT], FromSqlError> {
+    let mut rest = raw.get(4..).ok_or("a short record")?;
+    let mut fields = [None; COUNT];
+    for field in &mut fields {
+        let (head, after) = rest.split_at_checked(8).ok_or("a short record")?;
+        let length = i32::from_be_bytes([head[4], head[5], head[6], head[7]]);
+        let (bytes, after) = after.split_at_checked(usize::try_from(length).unwrap_or(0)).ok_or("a short record")?;
+        rest = after;
+        *field = (length >= 0).then_some(bytes);
+    }
+    Ok(fields)
+}
+
+fn number(field: Option<&[u8]>) -> std::result::Result<Option<i64>, FromSqlError> {
+    field.map(|bytes| i64::from_sql(&Type::INT8, bytes)).transpose()
+}
+
+fn flag(field: Option<&[u8]>) -> std::result::Result<bool, FromSqlError> {
+    field.map_or(Ok(false), |bytes| bool::from_sql(&Type::BOOL, bytes))
+}
+
+fn text(field: Option<&[u8]>) -> std::result::Result<Option<&str>, FromSqlError> {
+    field.map(|bytes| <&str>::from_sql(&Type::TEXT, bytes)).transpose()
+}
+
 impl<'a> FromSql<'a> for RareColumns<'a> {
-    fn from_sql(_: &Type, raw: &'a [u8]) -> std::result::Result<Self, Box<dyn Error + Sync + Send>> {
-        // The number of fields, then for each its type, its length (-1: null) and its bytes.
-        let mut rest = raw.get(4..).ok_or("a short record")?;
-        let mut next = || {
-            let (head, after) = rest.split_at_checked(8).ok_or("a short record")?;
-            let length = i32::from_be_bytes([head[4], head[5], head[6], head[7]]);
-            let (bytes, after) =
-                after.split_at_checked(usize::try_from(length).unwrap_or(0)).ok_or("a short record")?;
-            rest = after;
-            Ok::<_, Box<dyn Error + Sync + Send>>((length >= 0).then_some(bytes))
-        };
-        let mut numbers = [None; 3];
-        for number in &mut numbers {
-            *number = next()?.map(|bytes| i64::from_sql(&Type::INT8, bytes)).transpose()?;
-        }
-        let mut texts = [None; 5];
-        for text in &mut texts {
-            *text = next()?.map(|bytes| <&str>::from_sql(&Type::TEXT, bytes)).transpose()?;
-        }
-        let [edited_from, version_of, purged_at] = numbers;
-        let [tool_call_id, tool_name, tool_calls, metadata, raw] = texts;
-        Ok(Self { edited_from, version_of, purged_at, tool_call_id, tool_name, tool_calls, metadata, raw })
+    fn from_sql(_: &Type, raw: &'a [u8]) -> std::result::Result<Self, FromSqlError> {
+        let [role, edited_from, version_of, purged_at, interrupted, call_id, name, calls, metadata, raw] = fields(raw)?;
+        Ok(Self {
+            role: number(role)?,
+            edited_from: number(edited_from)?,
+            version_of: number(version_of)?,
+            purged_at: number(purged_at)?,
+            interrupted: flag(interrupted)?,
+            tool_call_id: text(call_id)?,
+            tool_name: text(name)?,
+            tool_calls: text(calls)?,
+            metadata: text(metadata)?,
+            raw: text(raw)?,
+        })
     }
 
     fn accepts(kind: &Type) -> bool {
@@ -53,11 +75,25 @@ impl<'a> FromSql<'a> for RareColumns<'a> {
     }
 }
 
-/// Columns of many states as arrays in one row, in the order that [`states`] reads them.
-pub(super) const STATE_ARRAYS: &str = "array_agg(s.node), array_agg(s.continuations), array_agg(s.annotations), array_agg(s.links), \
-    array_agg(s.versions), array_agg(s.bookmarked), array_agg(s.hidden_by), array_agg(s.excluded)";
+/// States that say more than a number of continuations.
+macro_rules! has_marks {
+    () => {
+        "s.annotations <> 0 OR s.links <> 0 OR s.versions <> 0 OR s.bookmarked OR s.hidden_by IS NOT NULL OR s.excluded"
+    };
+}
+/// States that say more than that a node has one continuation. Older versions wrote others too: a node whose continuation is
+/// on the path has no other.
+pub(super) const SAYS_MORE: &str = concat!("s.continuations <> 1 OR ", has_marks!());
+
+/// Columns of many states as arrays in one row, in the order that [`states`] reads them. Most states are a number of
+/// continuations, so the other columns are one, which is null for these.
+pub(super) const STATE_ARRAYS: &str = concat!(
+    "array_agg(s.node), array_agg(s.continuations), array_agg(CASE WHEN ",
+    has_marks!(),
+    " THEN ROW(s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded) END)"
+);
 /// Number of columns of [`STATE_ARRAYS`].
-pub(super) const STATE_ARRAY_COUNT: usize = 8;
+pub(super) const STATE_ARRAY_COUNT: usize = 3;
 
 /// A row of `node_state`.
 #[derive(Debug)]
@@ -67,26 +103,69 @@ pub(super) struct PgStateRow {
     pub(super) hidden_by: Option<i64>,
 }
 
+/// The columns of a state but for its continuations.
+#[derive(Default)]
+struct StateMarks {
+    annotations: i64,
+    links: i64,
+    versions: i64,
+    bookmarked: bool,
+    hidden_by: Option<i64>,
+    excluded: bool,
+}
+
+impl StateMarks {
+    fn read(record: &[u8]) -> std::result::Result<Self, FromSqlError> {
+        let [annotations, links, versions, bookmarked, hidden_by, excluded] = fields(record)?;
+        Ok(Self {
+            annotations: number(annotations)?.unwrap_or_default(),
+            links: number(links)?.unwrap_or_default(),
+            versions: number(versions)?.unwrap_or_default(),
+            bookmarked: flag(bookmarked)?,
+            hidden_by: number(hidden_by)?,
+            excluded: flag(excluded)?,
+        })
+    }
+}
+
+/// An array of records with the marks of states, of which those without marks are null.
+struct StateMarksArray(Vec<StateMarks>);
+
+impl<'a> FromSql<'a> for StateMarksArray {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> std::result::Result<Self, FromSqlError> {
+        // Five numbers of four bytes, then for each record its length (-1: null) and its bytes.
+        let mut rest = raw.get(20..).unwrap_or_default();
+        let mut marks = Vec::new();
+        while let Some((length, after)) = rest.split_first_chunk() {
+            let length = usize::try_from(i32::from_be_bytes(*length)).ok();
+            let (record, after) = after.split_at_checked(length.unwrap_or(0)).ok_or("a short array")?;
+            marks.push(if length.is_some() { StateMarks::read(record)? } else { StateMarks::default() });
+            rest = after;
+        }
+        Ok(Self(marks))
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        *kind == Type::RECORD_ARRAY
+    }
+}
+
 /// The states that a row of [`STATE_ARRAYS`] holds, by the numbers of their nodes.
 pub(super) fn states(row: &Row) -> Result<HashMap<i64, PgStateRow>> {
     let Some(numbers) = get::<Option<Vec<i64>>>(row, 0)? else { return Ok(HashMap::new()) };
-    let counts = [1, 2, 3, 4].map(|at| get::<Vec<i64>>(row, at));
-    let [continuations, annotations, links, versions] = counts;
-    let counts = [continuations?, annotations?, links?, versions?];
-    let (bookmarked, hidden_by): (Vec<bool>, Vec<Option<i64>>) = (get(row, 5)?, get(row, 6)?);
-    let excluded: Vec<bool> = get(row, 7)?;
-    let state = |(at, number)| {
-        let count = |of: usize| u32::try_from(counts[of][at]).map_err(undecodable);
+    let (continuations, StateMarksArray(marks)): (Vec<i64>, _) = (get(row, 1)?, get(row, 2)?);
+    let count = |count| u32::try_from(count).map_err(undecodable);
+    let state = |((number, continuations), marks): ((i64, i64), StateMarks)| {
         let state = NodeState {
-            continuations: count(0)?,
-            annotations: count(1)?,
-            links: count(2)?,
-            versions: count(3)?,
+            continuations: count(continuations)?,
+            annotations: count(marks.annotations)?,
+            links: count(marks.links)?,
+            versions: count(marks.versions)?,
             hidden_by: None,
-            excluded: excluded[at],
+            excluded: marks.excluded,
             bookmark: None,
         };
-        Ok((number, PgStateRow { state, bookmarked: bookmarked[at], hidden_by: hidden_by[at] }))
+        Ok((number, PgStateRow { state, bookmarked: marks.bookmarked, hidden_by: marks.hidden_by }))
     };
-    numbers.into_iter().enumerate().map(state).collect()
+    numbers.into_iter().zip(continuations).zip(marks).map(state).collect()
 }

@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use super::{
     connection::{PostgresConnection, statement},
     decode::{CONTINUATIONS, FROM, NODE, NODE_ALONE, PgNodeRow, get, int, small},
-    node_columns::{self, PgStateRow, STATE_ARRAY_COUNT, STATE_ARRAYS},
+    node_columns::{self, PgStateRow, SAYS_MORE, STATE_ARRAY_COUNT, STATE_ARRAYS},
     path::{choose, missing, visible_versions},
     uuid::Uuid,
 };
@@ -24,11 +24,6 @@ const FEWEST_IN_RANGES: i64 = 4 * FIRST_BLOCK;
 /// Least number of nodes of a path for each row with a state below its end, for ranges to be read. To look up the children of
 /// one and to begin a range costs the server about as much as two rows.
 const NODES_PER_STATE: i64 = 8;
-
-/// States that say more than that a node has one continuation. Older versions wrote others too: a node whose continuation is
-/// on the path has no other.
-const SAYS_MORE: &str = "s.continuations <> 1 OR s.annotations <> 0 OR s.links <> 0 OR s.versions <> 0 OR s.bookmarked
-    OR s.hidden_by IS NOT NULL OR s.excluded";
 
 /// A row of a block. Rows beside the path stay as they came.
 enum BlockRow {
@@ -215,7 +210,7 @@ impl<'c> BlockReader<'c> {
                  (SELECT array_agg(c.seq), array_agg(c.parent), (SELECT count(*) FROM marked)
                   FROM (SELECT c.seq, c.parent FROM marked m CROSS JOIN LATERAL (
                             SELECT c.seq, c.parent FROM nodes c WHERE c.tree = $1 AND c.parent = m.node AND c.seq <= $2
-                            ORDER BY c.seq LIMIT $4) c
+                            OFFSET 0) c
                         WHERE m.continuations + m.annotations > 1 LIMIT $4) c) children"
         );
         let tree = Uuid(self.tree.to_bytes());
