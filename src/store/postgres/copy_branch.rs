@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use super::{
     apply::{PgAppliedMutation, PgChangeApplier},
+    complete_nodes,
     connection::Params,
-    decode::{self, FROM, NODE, PgNodeRow},
+    decode::{FROM, NODE, PgNodeRow},
     row_cursor, visibility,
 };
 use crate::{
@@ -46,7 +47,7 @@ pub(super) fn copy_branch(
     row_cursor::each_page(apply.conn, "branch", (&sql, params), |rows| {
         let read = rows.iter().map(PgNodeRow::read).collect::<Result<Vec<_>>>()?;
         let above: Vec<_> = read.iter().map(|row| (row.seq, row.parent)).collect();
-        for (node, (seq, parent)) in decode::finish(apply.conn, read)?.into_iter().zip(above) {
+        for (node, (seq, parent)) in complete_nodes::finish(apply.conn, read)?.into_iter().zip(above) {
             let is_root = seq == source.seq;
             let copy = if is_root { id } else { NodeId::new(apply.ids.ulid(apply.change.at)) };
             let parent = parent.and_then(|parent| by_seq.get(&parent)).copied().filter(|_| !is_root).unwrap_or(to);

@@ -13,6 +13,7 @@ mod apply_plans;
 mod apply_sessions;
 mod apply_unjournaled;
 mod compare_copy;
+mod complete_nodes;
 mod connection;
 mod copy_branch;
 mod copy_tables;

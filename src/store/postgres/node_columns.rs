@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, error::Error};
 
+use foldhash::fast::RandomState;
 use tokio_postgres::{
     Row,
     types::{FromSql, Type},
@@ -151,8 +152,8 @@ impl<'a> FromSql<'a> for StateMarksArray {
 }
 
 /// The states that a row of [`STATE_ARRAYS`] holds, by the numbers of their nodes.
-pub(super) fn states(row: &Row) -> Result<HashMap<i64, PgStateRow>> {
-    let Some(numbers) = get::<Option<Vec<i64>>>(row, 0)? else { return Ok(HashMap::new()) };
+pub(super) fn states(row: &Row) -> Result<HashMap<i64, PgStateRow, RandomState>> {
+    let Some(numbers) = get::<Option<Vec<i64>>>(row, 0)? else { return Ok(HashMap::default()) };
     let (continuations, StateMarksArray(marks)): (Vec<i64>, _) = (get(row, 1)?, get(row, 2)?);
     let count = |count| u32::try_from(count).map_err(undecodable);
     let state = |((number, continuations), marks): ((i64, i64), StateMarks)| {

@@ -1,9 +1,8 @@
 //! The snapshot's queries of trees and nodes.
 
 use super::{
-    decode::{
-        self, CONTINUATIONS, FROM, NODE, NodeKey, envelope_text, get, id, int, number, opt_int, time, undecodable,
-    },
+    complete_nodes,
+    decode::{CONTINUATIONS, FROM, NODE, NodeKey, envelope_text, get, id, int, number, opt_int, time, undecodable},
     local_ids,
     path::{self, PgAnchor},
     shown_position::nearest_visible,
@@ -30,7 +29,7 @@ pub(super) fn limit(limit: u32) -> i64 {
 
 impl PostgresSnapshot<'_> {
     pub(super) fn nodes(&self, sql: &str, params: &[&(dyn tokio_postgres::types::ToSql + Sync)]) -> Result<Vec<Node>> {
-        decode::nodes(self, &self.query(sql, params)?)
+        complete_nodes::nodes(self, &self.query(sql, params)?)
     }
 
     /// A tree that must exist.
@@ -93,7 +92,7 @@ impl NodeReader for PostgresSnapshot<'_> {
             }
         };
         let most = if limit == 0 { usize::MAX } else { limit as usize };
-        decode::finish_reversed(self, path::rows(self, at.key, &wanted, most)?)
+        complete_nodes::finish_reversed(self, path::rows(self, at.key, &wanted, most)?)
     }
 
     fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>> {

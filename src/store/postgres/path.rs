@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use super::{
     connection::PostgresConnection,
     decode::{self, FROM, NodeKey, PgNodeRow, STATE, get, int, opt_int},
-    path_blocks::BlockReader,
+    path_blocks::{BlockReader, PgPathRow},
     uuid::Uuid,
 };
 use crate::{
@@ -97,8 +97,8 @@ pub(super) fn visible_versions(
 }
 
 /// Reads the path as rows, newest first.
-pub(super) fn rows(conn: &PostgresConnection, to: NodeKey, versions: &[i64], limit: usize) -> Result<Vec<PgNodeRow>> {
-    let mut path: Vec<PgNodeRow> = Vec::new();
+pub(super) fn rows(conn: &PostgresConnection, to: NodeKey, versions: &[i64], limit: usize) -> Result<Vec<PgPathRow>> {
+    let mut path: Vec<PgPathRow> = Vec::new();
     // Places whose version is already on the path. Versions of a root are its children, since a root has no parent, so
     // a path through one of them must skip the root.
     let mut read_already: Vec<i64> = Vec::new();
@@ -151,8 +151,8 @@ fn is_continuation(child: &PgNodeRow, of: i64) -> bool {
 }
 
 /// Reads the states that neither the blocks nor the path shows.
-fn read_states(conn: &PostgresConnection, tree: TreeId, path: &mut [PgNodeRow]) -> Result<()> {
-    let mut unknown: HashMap<i64, &mut PgNodeRow> =
+fn read_states(conn: &PostgresConnection, tree: TreeId, path: &mut [PgPathRow]) -> Result<()> {
+    let mut unknown: HashMap<i64, &mut PgPathRow> =
         path.iter_mut().filter(|row| !row.is_state_known).map(|row| (row.seq, row)).collect();
     if unknown.is_empty() {
         return Ok(());

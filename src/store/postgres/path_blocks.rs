@@ -2,6 +2,7 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
+use foldhash::fast::RandomState;
 use tokio_postgres::Row;
 
 use super::{
@@ -25,10 +26,13 @@ const FEWEST_IN_RANGES: i64 = 4 * FIRST_BLOCK;
 /// one and to begin a range costs the server about as much as two rows.
 const NODES_PER_STATE: i64 = 8;
 
+/// A decoded row of a path. It has about half a kilobyte, and moves from block to path, so it is boxed.
+pub(super) type PgPathRow = Box<PgNodeRow>;
+
 /// A row of a block. Rows beside the path stay as they came.
 enum BlockRow {
     Undecoded(Row),
-    Decoded(Box<PgNodeRow>),
+    Decoded(PgPathRow),
     /// It is on the path.
     Taken,
 }
@@ -44,7 +48,7 @@ pub(super) struct BlockReader<'c> {
     /// Rows of the current block by their numbers, the newest first.
     rows: Vec<(i64, BlockRow)>,
     /// States of nodes that are not decoded yet.
-    states: HashMap<i64, PgStateRow>,
+    states: HashMap<i64, PgStateRow, RandomState>,
     /// Visible versions of the places of the current block; empty until one is needed.
     versions: HashMap<i64, Vec<i64>>,
     size: i64,
@@ -66,7 +70,7 @@ impl<'c> BlockReader<'c> {
             tree,
             wanted,
             rows: Vec::new(),
-            states: HashMap::new(),
+            states: HashMap::default(),
             versions: HashMap::new(),
             size: FIRST_BLOCK,
             taken: 0,
@@ -117,9 +121,9 @@ impl<'c> BlockReader<'c> {
     }
 
     /// Takes the node at a place.
-    pub(super) fn take(&mut self, at: usize) -> Option<PgNodeRow> {
+    pub(super) fn take(&mut self, at: usize) -> Option<PgPathRow> {
         match std::mem::replace(&mut self.rows[at].1, BlockRow::Taken) {
-            BlockRow::Decoded(node) => Some(*node),
+            BlockRow::Decoded(node) => Some(node),
             _ => None,
         }
     }

@@ -5,7 +5,8 @@ use std::{collections::HashMap, ops::RangeInclusive};
 use tokio_postgres::{Row, types::ToSql};
 
 use super::{
-    decode::{self, FROM, NODE, get, int, opt_int, small},
+    complete_nodes,
+    decode::{self, FROM, NODE, PgNodeRow, get, int, opt_int, small},
     fts_index::{SEARCHED, text},
     fts_query,
     search_filter::PgConditions,
@@ -40,7 +41,7 @@ impl PostgresSnapshot<'_> {
             .filter(|row| int(row, 0).is_ok_and(|seq| is_among(filter, seq.unsigned_abs())))
             .take(limit as usize)
             .collect();
-        decode::finish(self, kept.into_iter().map(decode::PgNodeRow::read).collect::<Result<_>>()?)
+        complete_nodes::finish(self, kept.into_iter().map(PgNodeRow::read).collect::<Result<_>>()?)
     }
 
     /// The limit of a query, if no row is left out afterwards.
@@ -93,7 +94,7 @@ impl SearchReader for PostgresSnapshot<'_> {
 
     fn nodes_at(&self, nodes: &[u64]) -> Result<Vec<Node>> {
         let rows = self.query(&format!("SELECT {NODE} {FROM} WHERE n.seq = ANY($1)"), &[&signed(nodes)])?;
-        let found = decode::nodes(self, &rows)?;
+        let found = complete_nodes::nodes(self, &rows)?;
         let mut by_seq: HashMap<u64, Node> = found.into_iter().map(|node| (node.seq, node)).collect();
         Ok(nodes.iter().filter_map(|seq| by_seq.remove(seq)).collect())
     }

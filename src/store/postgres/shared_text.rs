@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    decode::{self, FROM, NODE, NodeKey, columns, get, id, int},
+    complete_nodes::{self, columns},
+    decode::{FROM, NODE, NodeKey, get, id, int},
     snapshot::PostgresSnapshot,
     uuid::Uuid,
 };
@@ -72,5 +73,5 @@ pub(super) fn list(snapshot: &PostgresSnapshot<'_>, target: PurgeTarget) -> Resu
         "SELECT {NODE} {FROM} WHERE (n.tree, n.seq) IN (SELECT * FROM unnest($1::uuid[], $2::bigint[])) AND n.purged_at IS NULL
          ORDER BY n.seq"
     );
-    decode::nodes(snapshot, &snapshot.query(&sql, &[&trees, &seqs])?)
+    complete_nodes::nodes(snapshot, &snapshot.query(&sql, &[&trees, &seqs])?)
 }

@@ -3,6 +3,7 @@
 use tokio_postgres::Row;
 
 use super::{
+    complete_nodes,
     connection::PostgresConnection,
     decode::{self, FROM, NODE, PgNodeRow, get, int, number},
     fts_index,
@@ -89,7 +90,7 @@ fn hashes(conn: &PostgresConnection, report: &mut VerifyReport, progress: &mut d
 
 /// Decodes nodes; one that names a node which is gone is a problem.
 fn readable<'r>(conn: &PostgresConnection, rows: &'r [Row], report: &mut VerifyReport) -> Result<Vec<(Node, &'r Row)>> {
-    let read = |rows: &[Row]| decode::finish(conn, rows.iter().map(PgNodeRow::read).collect::<Result<_>>()?);
+    let read = |rows: &[Row]| complete_nodes::finish(conn, rows.iter().map(PgNodeRow::read).collect::<Result<_>>()?);
     match read(rows) {
         Err(StoreError::Undecodable(_)) => {}
         nodes => return Ok(nodes?.into_iter().zip(rows).collect()),
