@@ -39,13 +39,16 @@ fn checksum(sql: &str) -> String {
 
 /// Checks that this build may open the database; returns the number of applied migrations.
 fn applied(conn: &PostgresConnection, name: &str) -> Result<usize> {
-    let there = conn.query_one("SELECT to_regclass('loom_migrations') IS NOT NULL", &[])?;
-    if !get::<bool>(&there, 0)? {
-        let tables = conn.query_opt("SELECT 1 FROM pg_tables WHERE schemaname = current_schema() LIMIT 1", &[])?;
-        return match tables {
-            Some(_) => Err(StoreError::NotADatabase { path: name.into() }),
-            None => Ok(0),
-        };
+    // One statement, since another process may migrate the database meanwhile.
+    let there = conn.query_one(
+        "SELECT count(*) FILTER (WHERE tablename = 'loom_migrations'), count(*) FROM pg_tables
+        WHERE schemaname = current_schema()",
+        &[],
+    )?;
+    match (int(&there, 0)?, int(&there, 1)?) {
+        (0, 0) => return Ok(0),
+        (0, _) => return Err(StoreError::NotADatabase { path: name.into() }),
+        _ => {}
     }
     let rows = conn.query("SELECT version, checksum FROM loom_migrations ORDER BY version", &[])?;
     let known = MIGRATIONS.len();
