@@ -90,6 +90,9 @@ fn search(files: &AgentFiles, params: &SearchParams, deadline: &Deadline) -> Ans
     }
     let mut text = format!("{} in {}", count(matches.lines, "line"), count(matches.files, "file"));
     text.push_str(&format!(" of {} ({})", searched, walk::display_folder(&start)));
+    if let (true, Some(glob)) = (found.files.is_empty(), &params.files) {
+        text.push_str(&format!(" · no file fits files:{glob:?}"));
+    }
     if literal {
         text.push_str(" · the pattern is not a regular expression, so it was searched as literal text");
     }

@@ -54,7 +54,9 @@ pub(super) fn files(
     glob: Option<&str>,
     deadline: &Deadline,
 ) -> Result<WalkResult, ToolError> {
-    let mut builder = WalkBuilder::new(root.path().join(start));
+    // Without `.` in the path, which `src/*.rs` would not match.
+    let folder: PathBuf = root.path().join(start).components().collect();
+    let mut builder = WalkBuilder::new(folder);
     builder.hidden(false).git_global(false).require_git(false).sort_by_file_name(std::cmp::Ord::cmp);
     builder.filter_entry(|entry| {
         let is_cache = || entry.depth() > 0 && entry.path().join("CACHEDIR.TAG").is_file();

@@ -425,6 +425,12 @@ async fn files_are_listed_and_searched_as_ripgrep_sees_them() {
     assert!(found.ends_with("src/a.rs:1: fn needle() {}\nsrc/a.rs:2: // Needle (here") && found.len() < 400, "{found}");
     let found = hand.ok("search_text", json!({ "pattern": "Needle (", "files": "*.rs" })).await;
     assert!(found.contains("not a regular expression") && found.contains("src/a.rs:2:"), "{found}");
+    for glob in ["src/*.rs", "./src/*.rs", "**/*.rs", "src/**"] {
+        let found = hand.ok("search_text", json!({ "pattern": "needle", "files": glob })).await;
+        assert!(found.starts_with("2 lines in 1 file of "), "{glob}: {found}");
+    }
+    let found = hand.ok("search_text", json!({ "pattern": "needle", "files": "lib/*.rs" })).await;
+    assert_eq!(found, "0 lines in 0 files of 0 (the workspace) · no file fits files:\"lib/*.rs\"");
     for (tool, arguments) in [
         ("list_files", json!({ "path": "srcs" })),
         ("list_files", json!({ "files": "a[" })),
