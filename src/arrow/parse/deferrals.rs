@@ -14,18 +14,6 @@ const DEFERRALS: &[&[&str]] = &[
     &["in", "case", "of"],
     &["in", "theory"],
     &["as", "soon"],
-    &["every", "night"],
-    &["every", "day"],
-    &["every", "week"],
-    &["every", "morning"],
-    &["every", "evening"],
-    &["every", "hour"],
-    &["every", "month"],
-    &["every", "time"],
-    &["each", "time"],
-    &["each", "day"],
-    &["each", "night"],
-    &["each", "week"],
     &["once", "a"],
     &["at", "midnight"],
     &["at", "noon"],
@@ -42,6 +30,8 @@ const DEFERRALS: &[&[&str]] = &[
     &["i", "usually"],
     &["thought"],
 ];
+/// Periods of what is to be done again and again: `every night`.
+pub(super) const PERIODS: &[&str] = &["night", "day", "week", "morning", "evening", "hour", "month", "time"];
 /// Words that alone in brackets say that nothing is to be done.
 const BRACKETED: &[&str] = &[
     "rejected",
@@ -79,7 +69,8 @@ fn deferral(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
     let is_number = matches!(terms.get(1).map(|term| term.kind), Some(TokenKind::Number(_)));
     let unit = terms.get(2).is_some_and(|unit| unit.kind == TokenKind::Name);
     let delays = is(0, &["in", "after"]) && is_number && unit;
-    (defers || delays).then(|| terms[0].whole)
+    let repeats = is(0, &["every", "each"]) && is(1, PERIODS);
+    (defers || delays || repeats).then(|| terms[0].whole)
 }
 
 /// Finds a word in brackets that says that nothing is to be done: `prune a7x2 (rejected)`.

@@ -58,7 +58,6 @@ const PHRASES: &[(&str, Politeness)] = &[
     ("i|we would appreciate it if you could|would", POLITE),
     ("i'd|we'd appreciate it if you could|would", POLITE),
     ("i'd|we'd be grateful|glad|obliged|thankful|pleased|delighted if you'd", POLITE),
-    ("i'd|we'd be grateful|glad|obliged|thankful|pleased|delighted if you would|could", POLITE),
     ("i am wanting to", POLITE),
     ("i|we should like to", POLITE),
     ("i|we would like you to", POLITE),

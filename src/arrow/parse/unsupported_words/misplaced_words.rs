@@ -11,6 +11,7 @@ use crate::{
         intent::{self, ClauseRole},
         lex::Span,
         lexicon::{Noun, Prep},
+        parse::deferrals::PERIODS,
     },
     tools::Tool,
 };
@@ -203,8 +204,7 @@ impl VerbTail<'_> {
             && (self.is(at + 2, &["only"])
                 || self.is(at + 2, &["nobody", "none"]) && self.is(at + 3, &["can", "could", "may", "sees"]));
         // `stash "x" every night`
-        let is_repeated = self.is(at, &["every", "each"])
-            && self.is(at + 1, &["night", "day", "week", "morning", "evening", "hour", "month", "time"]);
+        let is_repeated = self.is(at, &["every", "each"]) && self.is(at + 1, PERIODS);
         // `respond to a7x2 in the owner's name: "x"`
         let owned = |at: usize| {
             let owner = &self.terms[at - 1];
