@@ -15,6 +15,8 @@ mod rows;
 #[path = "postgres/search_index.rs"]
 mod search_index;
 mod support;
+#[path = "postgres/tip_appends.rs"]
+mod tip_appends;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

@@ -50,6 +50,8 @@ pub(super) struct WriteState {
     pub(super) compared_ids: HashSet<NodeId>,
     pub(super) taken_ids: HashSet<(Uuid, String)>,
     pub(super) writes: Writes,
+    /// Receipts of appends that were written already.
+    pub(super) written: HashMap<NodeId, Receipt>,
     /// Sessions whose state is computed again at the end.
     pub(super) stale: BTreeSet<Uuid>,
     pub(super) appended: usize,

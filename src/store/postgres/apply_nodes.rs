@@ -50,7 +50,7 @@ pub(super) fn place(row: &Row) -> Result<PgNodeAnchor> {
 }
 
 /// Replaces the character NUL, which PostgreSQL cannot store, so that a reply with one is not lost.
-fn replace_nul(text: &mut String) {
+pub(super) fn replace_nul(text: &mut String) {
     if text.contains('\0') {
         *text = text.replace('\0', "\u{fffd}");
     }

@@ -113,6 +113,11 @@ pub(super) fn id<T>(row: &Row, at: usize, make: impl Fn([u8; 16]) -> T) -> Resul
     Ok(make(get::<Uuid>(row, at)?.0))
 }
 
+/// Reads a local id.
+pub(super) fn local_id(row: &Row, at: usize) -> Result<LocalId> {
+    LocalId::try_from(get::<&str>(row, at)?).map_err(undecodable)
+}
+
 /// Reads an id that may be null.
 pub(super) fn opt_id<T>(row: &Row, at: usize, make: impl Fn([u8; 16]) -> T) -> Result<Option<T>> {
     Ok(get::<Option<Uuid>>(row, at)?.map(|uuid| make(uuid.0)))
@@ -235,7 +240,7 @@ impl PgNodeRow {
             bookmarked: false,
             node: Node {
                 id: id(row, 1, NodeId::from_bytes)?,
-                local: LocalId::try_from(get::<&str>(row, 2)?).map_err(undecodable)?,
+                local: local_id(row, 2)?,
                 tree,
                 parent: None,
                 seq: number(row, 0)?,

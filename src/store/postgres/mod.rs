@@ -48,6 +48,7 @@ mod shown_position;
 mod snapshot;
 mod table_statistics;
 mod tables;
+mod tip_appends;
 mod transaction;
 mod transfer_from_file;
 mod transfer_to_file;

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use tokio_postgres::types::ToSql;
+
 use super::{
     apply::HOUR,
     connection::{PgStatement, PostgresConnection, statement},
@@ -276,36 +278,52 @@ fn insert_entries(rows: &[NewEntry]) -> PgStatement<'_> {
     )
 }
 
+/// Columns of `nodes`, and their types.
+pub(super) const NODE_COLUMNS: &str = "tree, seq, id, local_id, parent, depth, kind, author, author_type, role, created_at, \
+    hash, session, turn, edited_from, version_of, tokens, interrupted, purged_at, tool_call_id, tool_name, tool_calls, \
+    metadata, content, raw";
+pub(super) const NODE_TYPES: [&str; 25] = [
+    "uuid", "bigint", "uuid", "text", "bigint", "bigint", "bigint", "uuid", "bigint", "bigint", "bigint", "bytea",
+    "uuid", "bigint", "bigint", "bigint", "bigint", "boolean", "bigint", "text", "text", "text", "text", "text",
+    "text",
+];
+
+/// Parameters `$1` to the number of types, as arrays of these types.
+pub(super) fn arrays(types: &[&str]) -> String {
+    let arrays: Vec<String> = (1..).zip(types).map(|(number, of)| format!("${number}::{of}[]")).collect();
+    arrays.join(", ")
+}
+
 fn insert_nodes(rows: &[PgNewRow]) -> PgStatement<'_> {
-    let int = |column: fn(&PgNewRow) -> i64| rows.iter().map(column).collect::<Vec<_>>();
-    let opt = |column: fn(&PgNewRow) -> Option<i64>| rows.iter().map(column).collect::<Vec<_>>();
-    let text = |column: fn(&PgNewRow) -> Option<&str>| rows.iter().map(column).collect::<Vec<_>>();
-    statement!(
-        "INSERT INTO nodes (tree, seq, id, local_id, parent, depth, kind, author, author_type, role, created_at, hash, session,
-             turn, edited_from, version_of, tokens, interrupted, purged_at, tool_call_id, tool_name, tool_calls, metadata,
-             content, raw)
-         SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
-             $8::uuid[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bytea[], $13::uuid[], $14::bigint[], $15::bigint[],
-             $16::bigint[], $17::bigint[], $18::boolean[], $19::bigint[], $20::text[], $21::text[], $22::text[], $23::text[],
-             $24::text[], $25::text[])",
-        rows.iter().map(|r| r.place.tree).collect::<Vec<_>>(),
+    let sql = format!("INSERT INTO nodes ({NODE_COLUMNS}) SELECT * FROM unnest({})", arrays(&NODE_TYPES));
+    PgStatement { sql: sql.into(), params: node_params(rows.iter()) }
+}
+
+/// An array for each of [`NODE_COLUMNS`].
+pub(super) fn node_params<'r>(rows: impl Iterator<Item = &'r PgNewRow> + Clone) -> Vec<Box<dyn ToSql + Sync + 'r>> {
+    let int = |column: fn(&PgNewRow) -> i64| rows.clone().map(column).collect::<Vec<_>>();
+    let opt = |column: fn(&PgNewRow) -> Option<i64>| rows.clone().map(column).collect::<Vec<_>>();
+    let text = |column: fn(&PgNewRow) -> Option<&str>| rows.clone().map(column).collect::<Vec<_>>();
+    let columns = statement!(
+        "",
+        rows.clone().map(|r| r.place.tree).collect::<Vec<_>>(),
         int(|r| r.place.seq),
-        rows.iter().map(|r| Uuid::from(r.node.id)).collect::<Vec<_>>(),
-        rows.iter().map(|r| r.local.as_str()).collect::<Vec<_>>(),
+        rows.clone().map(|r| Uuid::from(r.node.id)).collect::<Vec<_>>(),
+        rows.clone().map(|r| r.local.as_str()).collect::<Vec<_>>(),
         opt(|r| r.place.parent),
         int(|r| r.place.depth),
         int(|r| r.node.kind.code()),
-        rows.iter().map(|r| Uuid::from(r.node.author)).collect::<Vec<_>>(),
+        rows.clone().map(|r| Uuid::from(r.node.author)).collect::<Vec<_>>(),
         int(|r| r.node.author_type.code()),
         opt(|r| r.node.role.map(|role| role.code())),
         int(|r| r.node.created_at.as_millis()),
-        rows.iter().map(|r| r.place.hash.to_bytes().to_vec()).collect::<Vec<_>>(),
-        rows.iter().map(|r| r.session.map(|s| s.0)).collect::<Vec<_>>(),
+        rows.clone().map(|r| r.place.hash.to_bytes().to_vec()).collect::<Vec<_>>(),
+        rows.clone().map(|r| r.session.map(|s| s.0)).collect::<Vec<_>>(),
         opt(|r| r.session.map(|s| s.1)),
         opt(|r| r.place.edited_from),
         opt(|r| r.place.version_of),
         opt(|r| r.node.tokens.map(i64::from)),
-        rows.iter().map(|r| r.node.interrupted).collect::<Vec<_>>(),
+        rows.clone().map(|r| r.node.interrupted).collect::<Vec<_>>(),
         opt(|r| r.node.purged_at.map(Timestamp::as_millis)),
         text(|r| r.node.tool.call_id.as_deref()),
         text(|r| r.node.tool.name.as_deref()),
@@ -313,7 +331,8 @@ fn insert_nodes(rows: &[PgNewRow]) -> PgStatement<'_> {
         text(|r| r.node.metadata.as_ref().map(Json::as_str)),
         text(|r| Some(r.node.content.as_str())),
         text(|r| r.node.raw.as_deref()),
-    )
+    );
+    columns.params
 }
 
 /// The insertion of the nodes' envelopes, if they have any.

@@ -23,6 +23,7 @@ use super::{
     purge::vacuum,
     server_url::PgServer,
     session_state,
+    tip_appends::{self, KnownTips},
     uuid::Uuid,
 };
 use crate::{
@@ -50,10 +51,22 @@ impl QueuedChange for Queued {
     }
 }
 
-struct PgWriteJob {
+/// A change that waits for the writer, and the channel to its caller.
+pub(super) struct PgWriteJob {
     change: Arc<Queued>,
     submitted: Instant,
     reply: Reply,
+}
+
+impl PgWriteJob {
+    pub(super) fn change(&self) -> &Change {
+        &self.change.0
+    }
+
+    pub(super) fn answer(self, receipt: Receipt) {
+        drop(self.change);
+        drop(self.reply.send(Ok(receipt)));
+    }
 }
 
 /// The queue of a writer thread.
@@ -104,6 +117,11 @@ pub(super) struct WriteConnection {
     pub(super) rules: Arc<CompiledRules>,
     pub(super) wait: Duration,
     pub(super) state: WriteState,
+    pub(super) tips: KnownTips,
+    /// True if the answer to appends at tips was lost: they may have been written.
+    pub(super) is_unconfirmed: bool,
+    /// Nodes that were committed and not yet counted for the index, and the bytes of their texts.
+    appended: [usize; 2],
     /// True if one thread uses it, which is in no runtime.
     is_alone: bool,
     /// Threads that vacuum after purges and send the results of these purges.
@@ -114,7 +132,19 @@ impl WriteConnection {
     pub(super) fn new(server: PgServer, options: &OpenOptions) -> Self {
         let (ids, rules) = (Arc::clone(&options.ids), Arc::clone(&options.rules));
         let (state, wait) = (WriteState::default(), options.wait);
-        Self { server, conn: None, ids, rules, wait, state, is_alone: false, vacuums: Vec::new() }
+        Self {
+            server,
+            conn: None,
+            ids,
+            rules,
+            wait,
+            state,
+            tips: KnownTips::default(),
+            is_unconfirmed: false,
+            appended: [0; 2],
+            is_alone: false,
+            vacuums: Vec::new(),
+        }
     }
 
     /// The connection, opened if there is none.
@@ -124,6 +154,8 @@ impl WriteConnection {
             lost => {
                 let connect =
                     if self.is_alone { PostgresConnection::connect_alone } else { PostgresConnection::connect };
+                // Behind it may be another server, which does not have all nodes of the first.
+                self.tips = KnownTips::default();
                 *lost = Some(Arc::new(connect(&self.server)?));
             }
         }
@@ -149,12 +181,16 @@ impl WriteConnection {
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
         let begins = blocked.is_none();
         if let Some(blocked) = blocked {
-            let changes: Vec<&Change> = group.iter().map(|job| &job.change.0).collect();
+            let changes: Vec<&Change> = group.iter().map(PgWriteJob::change).collect();
             let mut waits = group_locks::lock_free(conn, &changes, &self.rules)?.into_iter();
             blocked.extend(group.extract_if(.., |_| waits.next().unwrap_or(false)));
         }
-        let changes = group.iter().map(|job| &job.change.0);
-        group_reads::read(conn, &mut self.state, changes, &self.rules, (begins, self.wait))
+        let changes = || group.iter().map(PgWriteJob::change);
+        group_reads::read(conn, &mut self.state, changes(), &self.rules, (begins, self.wait))?;
+        if self.is_unconfirmed {
+            self.state.written = tip_appends::written(conn, changes())?;
+        }
+        Ok(())
     }
 
     /// Locks the trees of a change in an open transaction before anything else. Appends do so themselves.
@@ -168,6 +204,11 @@ impl WriteConnection {
 
     /// Applies a change in the open transaction; `group` is the first journal entry of what it belongs to.
     pub(super) fn apply(&mut self, change: &Change, group: Option<i64>) -> Result<Receipt> {
+        if let [Mutation::Append(node)] = change.mutations.as_slice()
+            && let Some(receipt) = self.state.written.remove(&node.id)
+        {
+            return Ok(receipt);
+        }
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
         group_reads::compare_local_ids(conn, &mut self.state, change, &self.rules)?;
         let applier = PgChangeApplier {
@@ -228,11 +269,11 @@ fn run(mut worker: WriteConnection, mut indexer: PgIndexer, jobs: &mpsc::Receive
             }
         }
         // Those that wait leave room for others.
-        let mut mutations: usize = group.iter().skip(before).map(|job| job.change.0.mutations.len()).sum();
+        let mut mutations: usize = group.iter().skip(before).map(|job| job.change().mutations.len()).sum();
         while mutations < MAX_GROUP_MUTATIONS {
             match jobs.try_recv() {
                 Ok(job) => {
-                    mutations += job.change.0.mutations.len();
+                    mutations += job.change().mutations.len();
                     group.push(job);
                 }
                 Err(TryRecvError::Empty) if group.len() < answered.0 && answered.1.elapsed() < GATHERING => {
@@ -245,7 +286,8 @@ fn run(mut worker: WriteConnection, mut indexer: PgIndexer, jobs: &mpsc::Receive
         let is_divided = before > 0 && group.len() > before;
         blocked = worker.commit_group(group, is_divided);
         if let Some(conn) = worker.conn.as_deref()
-            && let Err(error) = indexer.add(conn, worker.state.appended, worker.state.bytes)
+            && let [nodes, bytes] = std::mem::take(&mut worker.appended)
+            && let Err(error) = indexer.add(conn, nodes, bytes)
         {
             tracing::debug!(%error, "the indexer");
         }
@@ -264,10 +306,17 @@ impl WriteConnection {
         let start = Instant::now();
         let mut pause = RETRY_PAUSES[0];
         let mut blocked = Vec::new();
+        self.is_unconfirmed = false;
+        if !is_divided {
+            self.append_at_tips(&mut group);
+        }
         while !group.is_empty() {
             let begun = Instant::now();
             let error = match self.try_group(&mut group, is_divided.then_some(&mut blocked)) {
                 Ok(receipts) => {
+                    let changes = group.iter().map(PgWriteJob::change);
+                    self.tips.add(&self.state, changes.zip(&receipts));
+                    self.count_appended(self.state.appended, self.state.bytes);
                     self.answer(group, receipts);
                     break;
                 }
@@ -289,7 +338,9 @@ impl WriteConnection {
                 is_divided = true;
                 continue;
             }
-            if !may_retry(&error) || start.elapsed() > self.wait {
+            // A server that refuses a connection may have written them.
+            let is_unknown = self.is_unconfirmed && self.conn.is_none();
+            if !may_retry(&error) && !is_unknown || start.elapsed() > self.wait {
                 let error = match error {
                     StoreError::Busy { .. } => StoreError::Busy { waited: self.wait },
                     error => error,
@@ -308,6 +359,10 @@ impl WriteConnection {
         blocked
     }
 
+    pub(super) fn count_appended(&mut self, nodes: usize, bytes: usize) {
+        self.appended = [self.appended[0] + nodes, self.appended[1] + bytes];
+    }
+
     /// Applies and commits all changes but those that are moved to `blocked`; an error names the change that failed, if one
     /// did.
     fn try_group(
@@ -318,7 +373,7 @@ impl WriteConnection {
         self.begin_group(group, blocked).map_err(|error| (None, error))?;
         let mut receipts = Vec::with_capacity(group.len());
         for (at, job) in group.iter().enumerate() {
-            let receipt = self.apply(&job.change.0, None).map_err(|error| (Some(at), error))?;
+            let receipt = self.apply(job.change(), None).map_err(|error| (Some(at), error))?;
             receipts.push(receipt);
         }
         // A statement that writes many rows fails for all; alone, the change that is at fault is found.
@@ -336,7 +391,7 @@ impl WriteConnection {
         self.begin_group(group, None).map_err(|error| (0, error))?;
         let mut receipts = Vec::with_capacity(group.len());
         for (at, job) in group.iter().enumerate() {
-            receipts.push(self.apply(&job.change.0, None).map_err(|error| (at, error))?);
+            receipts.push(self.apply(job.change(), None).map_err(|error| (at, error))?);
             self.flush().map_err(|error| (at, error))?;
         }
         self.commit().map_err(|error| (group.len().saturating_sub(1), error))?;
@@ -347,12 +402,11 @@ impl WriteConnection {
     fn answer(&mut self, group: Vec<PgWriteJob>, receipts: Vec<Receipt>) {
         let mut purges = Vec::new();
         for (job, receipt) in group.into_iter().zip(receipts) {
-            if job.change.0.is_purge() {
+            if job.change().is_purge() {
                 purges.push((job, receipt));
                 continue;
             }
-            drop(job.change);
-            drop(job.reply.send(Ok(receipt)));
+            job.answer(receipt);
         }
         if purges.is_empty() {
             return;
