@@ -35,7 +35,6 @@ mod list;
 mod list_changes;
 mod llm_summary;
 mod memory;
-mod navigate;
 pub mod node_format;
 mod node_reference;
 #[cfg(any(feature = "tui", feature = "serve"))]
@@ -45,6 +44,7 @@ mod recall;
 mod request;
 mod respond_command;
 mod run_batch;
+mod switch;
 mod think_and_decide;
 mod todo;
 mod trace;

@@ -29,6 +29,7 @@ mod prune;
 mod purge;
 mod receive_messages;
 mod resolve_node_id;
+mod session_position;
 mod sessions;
 mod split;
 mod split_parts;

@@ -1,6 +1,7 @@
 //! Leases: an agent takes a lease of a position, generates there, and releases it. Generations take leases of
 //! `LEASE_DURATION` (60 s, in `session/generation_driver/generation_lease.rs`) and renew them. `store/lease_permission.rs`
-//! decides which changes a lease permits.
+//! decides which changes a lease permits. A lease refuses other agents: a second process in the same session is refused by the
+//! locked file of the partial reply (`session/partial_reply_files.rs`).
 
 use std::time::Duration;
 
