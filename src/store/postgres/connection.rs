@@ -31,18 +31,35 @@ use crate::store::{Result, StoreError, block_on};
 
 /// Begins a transaction that writes. PostgreSQL keeps a statement's plan, so a plan that was made while a table was
 /// small must be right for a large one: each statement here reads few rows by an index. Without `jit`, an unavoidable scan of
-/// a small table is not compiled. A statement must see what was committed while it waited for a lock, whatever the database's
-/// default isolation. The server ends a transaction whose client sends nothing, so that it does not hold its locks forever.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; \
-    SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan; \
-    SET LOCAL idle_in_transaction_session_timeout = '60s'";
+/// a small table is not compiled. The server ends a transaction whose client sends nothing, so that it does not hold its locks forever.
+fn begin(isolation: Isolation) -> String {
+    let level = match isolation {
+        Isolation::ReadCommitted => "READ COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE READ",
+    };
+    format!(
+        "BEGIN ISOLATION LEVEL {level}; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; \
+         SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan; \
+         SET LOCAL idle_in_transaction_session_timeout = '60s'"
+    )
+}
+
+/// What a transaction that writes sees of others.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Isolation {
+    /// Each statement sees what was committed before it.
+    ReadCommitted,
+    /// All statements see what was committed before the first. To change a row that another transaction changed since fails with
+    /// [`StoreError::Busy`].
+    RepeatableRead,
+}
 
 /// Time that a group of changes waits for its trees before it is divided into those that can be written and the others.
 pub(super) const LOCK_WAIT: Duration = Duration::from_millis(100);
 
 /// Returns the SQL that begins a write transaction. A wait for a lock longer than `wait` fails with [`StoreError::Busy`].
-fn begin_within(wait: Duration) -> String {
-    format!("{BEGIN}; SET LOCAL lock_timeout = {}", lock_timeout(wait))
+fn begin_within(isolation: Isolation, wait: Duration) -> String {
+    format!("{}; SET LOCAL lock_timeout = {}", begin(isolation), lock_timeout(wait))
 }
 
 /// The value of `lock_timeout` for a wait: milliseconds, of which 0 would be no limit.
@@ -265,10 +282,14 @@ impl PostgresConnection {
     }
 
     /// Sends statements one after the other without waiting for answers between them, and returns the rows of each. After
-    /// one that fails, those that follow in the transaction fail too. With `begin`, they are in a new transaction, which waits
-    /// for a lock as long as [`LOCK_WAIT`].
-    pub(super) fn pipeline(&self, begin: bool, statements: &[PgStatement<'_>]) -> Result<Vec<Vec<Row>>> {
-        let begin = begin.then(|| begin_within(LOCK_WAIT));
+    /// one that fails, those that follow in the transaction fail too. With an isolation, they are in a new transaction, which
+    /// waits for a lock as long as [`LOCK_WAIT`].
+    pub(super) fn pipeline(
+        &self,
+        isolation: Option<Isolation>,
+        statements: &[PgStatement<'_>],
+    ) -> Result<Vec<Vec<Row>>> {
+        let begin = isolation.map(|isolation| begin_within(isolation, LOCK_WAIT));
         self.block_on(async {
             let mut prepared = Vec::with_capacity(statements.len());
             for statement in statements {
@@ -327,12 +348,12 @@ impl PostgresConnection {
 
     /// Begins a transaction that writes.
     pub(super) fn begin(&self) -> Result<()> {
-        self.batch(BEGIN)
+        self.batch(&begin(Isolation::ReadCommitted))
     }
 
     /// Begins a transaction that writes and waits so long for each lock.
     pub(super) fn begin_within(&self, wait: Duration) -> Result<()> {
-        self.batch(&begin_within(wait))
+        self.batch(&begin_within(Isolation::ReadCommitted, wait))
     }
 
     /// Runs statements in a transaction with the server's plans. Each sees what was committed before it.

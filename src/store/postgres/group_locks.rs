@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     apply::WriteState,
-    connection::{PgStatement, PostgresConnection, statement},
+    connection::{Isolation, PgStatement, PostgresConnection, statement},
     decode::{get, int},
     group_reads::{GroupRow, SESSION},
     journal::END_OF_GROUP,
@@ -306,7 +306,7 @@ pub(super) fn lock_free(conn: &PostgresConnection, changes: &[&Change], rules: &
         named.params.push(Box::new(list(&keys.sessions)));
         statements.push(named);
     }
-    let mut answers = conn.pipeline(true, &statements)?.into_iter();
+    let mut answers = conn.pipeline(Some(Isolation::ReadCommitted), &statements)?.into_iter();
     let free = answers.next().unwrap_or_default();
     let free = free.iter().map(|row| get(row, 0)).collect::<Result<HashSet<Uuid>>>()?;
     let mut waited_for: HashSet<Uuid> = HashSet::new();
@@ -339,7 +339,7 @@ pub(super) fn lock_trees(
     rules: &CompiledRules,
 ) -> Result<()> {
     let keys = GroupKeys::of([change], rules);
-    let rows = conn.pipeline(false, &[keys.tree_statement(&TREE_NAMES[0], &TREE_NAMES[1])])?;
+    let rows = conn.pipeline(None, &[keys.tree_statement(&TREE_NAMES[0], &TREE_NAMES[1])])?;
     let trees = rows.iter().flatten().map(|row| get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
     state.lock(conn, &trees)
 }

@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 use super::{
     apply::{BASE, WriteState},
     apply_nodes::{PLACE, PLACE_STATE, place, place_state},
-    connection::{PgStatement, PostgresConnection, lock_timeout, renumbered, statement},
+    connection::{Isolation, PgStatement, PostgresConnection, lock_timeout, renumbered, statement},
     decode::{FROM, coded, get, int, opt_int},
     group_locks::{GroupKeys, TREES, TreeName, list},
     pending_rows::PgSessionRow,
@@ -93,14 +93,14 @@ static READS: LazyLock<String> = LazyLock::new(|| {
     .join(" UNION ALL ")
 });
 
-/// Locks the trees of a group, and reads what its appends need. With `begin`, in a new transaction. It waits for a further
+/// Locks the trees of a group, and reads what its appends need. With an isolation, in a new transaction. It waits for a further
 /// lock as long as `wait`.
 pub(super) fn read<'c>(
     conn: &PostgresConnection,
     state: &mut WriteState,
     changes: impl Iterator<Item = &'c Change>,
     rules: &CompiledRules,
-    (begin, wait): (bool, Duration),
+    (isolation, wait): (Option<Isolation>, Duration),
 ) -> Result<()> {
     let keys = GroupKeys::of(changes, rules);
     let [trees, nodes, positions] = [&keys.trees, &keys.nodes, &keys.positions].map(list);
@@ -109,7 +109,7 @@ pub(super) fn read<'c>(
     reads.params.extend(taken_local_ids(&keys.locals).params);
     state.compared_ids.extend(keys.locals.iter().map(|row| row.0));
     state.session_states.extend(keys.states.iter().map(|session| (*session, None)));
-    for row in conn.pipeline(begin, &[keys.locks(), reads])?.iter().flatten() {
+    for row in conn.pipeline(isolation, &[keys.locks(), reads])?.iter().flatten() {
         store(state, row)?;
     }
     for tree in &state.locked {
@@ -162,7 +162,7 @@ pub(super) fn compare_local_ids(
         }
     }
     state.compared_ids.extend(keys.locals.iter().map(|row| row.0));
-    for row in conn.pipeline(false, &[taken_local_ids(&keys.locals)])?.iter().flatten() {
+    for row in conn.pipeline(None, &[taken_local_ids(&keys.locals)])?.iter().flatten() {
         store(state, row)?;
     }
     Ok(())

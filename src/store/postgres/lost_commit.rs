@@ -41,6 +41,7 @@ impl WriteConnection {
         if !self.state.stale.is_empty() {
             self.flush()?;
         }
+        self.state.writes.add_locked(&self.state.locked);
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
         let Err(error) = std::mem::take(&mut self.state.writes).write(conn, true) else { return Ok(()) };
         let (Some((number, evidence)), true) = (sent, is_lost(&error)) else { return Err(error) };

@@ -1,6 +1,6 @@
 //! Rows of a transaction that are not written yet, and the statements that write many at once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tokio_postgres::types::ToSql;
 
@@ -117,6 +117,8 @@ pub(super) struct Writes {
     /// States of sessions: the rules that made them, and their JSON.
     pub(super) states: BTreeMap<Uuid, (i64, String)>,
     trees: HashMap<Uuid, PgAdded>,
+    /// Trees that were locked. Their rows change too, since what was written about their nodes may be in other tables alone.
+    locked: Vec<Uuid>,
 }
 
 impl Writes {
@@ -132,6 +134,10 @@ impl Writes {
     /// The newest entry.
     pub(super) fn last_entry(&self) -> Option<EntryKey> {
         self.entries.last().map(|&NewEntry { tree, seq, agent, at, .. }| EntryKey { tree, seq, agent, at })
+    }
+
+    pub(super) fn add_locked(&mut self, trees: &BTreeSet<Uuid>) {
+        self.locked = trees.iter().filter(|tree| !self.trees.contains_key(tree)).copied().collect();
     }
 
     /// Counts a new child of a node of a tree, which has so many continuations now.
@@ -182,11 +188,15 @@ impl Writes {
         if !self.trees.is_empty() {
             statements.push(self.count_trees());
         }
+        if !self.locked.is_empty() {
+            let sql = "UPDATE tree_state SET last_node = last_node WHERE tree = ANY($1)";
+            statements.push(statement!(sql, self.locked.as_slice()));
+        }
         let mut statements: Vec<_> = PgStatement::joined(statements).into_iter().collect();
         if commit {
             statements.push(statement!("COMMIT"));
         }
-        conn.pipeline(false, &statements).map(drop)
+        conn.pipeline(None, &statements).map(drop)
     }
 
     fn count_children(&self) -> PgStatement<'_> {

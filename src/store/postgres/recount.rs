@@ -129,6 +129,8 @@ fn recount_nodes(conn: &PostgresConnection, trees: &[Uuid]) -> Result<u64> {
 /// Corrects the counts of trees, of their nodes, and the states of their sessions. Locks the trees first, as a writer does.
 fn recount(conn: &PostgresConnection, trees: &[Uuid], rules: &CompiledRules) -> Result<(u64, u64, u64)> {
     conn.query("SELECT 1 FROM tree_state WHERE tree = ANY($1) ORDER BY tree FOR UPDATE", &[&trees])?;
+    // A writer that knows a tree's newest node finds that the tree has changed.
+    conn.execute("UPDATE tree_state SET last_node = last_node WHERE tree = ANY($1)", &[&trees])?;
     let nodes = recount_nodes(conn, trees)?;
     let wrong_trees = conn.execute(
         &format!(

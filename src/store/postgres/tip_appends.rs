@@ -1,9 +1,9 @@
 //! Appends below the newest node of a tree in one round trip, as most of a conversation is. The writer knows that node
 //! from its own last append and reads nothing first.
 //!
-//! The first statement locks the trees, then the sessions, as for other changes. The second one sees what others committed
-//! meanwhile. It writes an append if its parent is still the newest node and nothing is noted about it: a row of `node_state`,
-//! or a lease in the tree. The writer applies the others like other changes.
+//! One statement writes an append if its parent is still the newest node and nothing is noted about it: a row of `node_state`,
+//! or a lease in the tree. It fails if another transaction changed the row of the tree or the session meanwhile, and every
+//! transaction that locks a tree changes its row. The writer applies what was not written like other changes.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -13,7 +13,7 @@ use std::{
 use super::{
     apply::{BASE, HOUR, WriteState, signed},
     apply_nodes::replace_nul,
-    connection::{PgStatement, PostgresConnection, statement},
+    connection::{Isolation, PgStatement, PostgresConnection, statement},
     decode::{get, id, int, local_id, opt_int},
     pending_rows::{NODE_COLUMNS, NODE_TYPES, PgNewRow, PgNodeAnchor, arrays, node_params},
     uuid::Uuid,
@@ -83,11 +83,13 @@ impl KnownTips {
             }
             appends.push(append);
         }
+        // Trees are locked in the order of their ids.
+        appends.sort_by_key(|append| append.row.place.tree);
         Ok(Some(appends))
     }
 
     fn append<'c>(&self, change: &'c Change, rules: &CompiledRules) -> Result<Option<TipAppend<'c>>> {
-        let [Mutation::Append(node)] = change.mutations.as_slice() else { return Ok(None) };
+        let Some(node) = only_append(change) else { return Ok(None) };
         let parent = match node.parent {
             Parent::Node(id) => self.nodes.get(&id),
             Parent::Position(id) if change.session == Some(id) => {
@@ -100,7 +102,7 @@ impl KnownTips {
         if !is_known || !is_plain(node) || change.session.is_some() && TurnRecord::of(node, 0).is_relevant(rules) {
             return Ok(None);
         }
-        let mut node = (**node).clone();
+        let mut node = node.clone();
         [Some(&mut node.content), node.raw.as_mut()].into_iter().flatten().for_each(replace_nul);
         let place = PgNodeAnchor {
             id: node.id,
@@ -132,6 +134,14 @@ fn is_plain(node: &NewNode) -> bool {
         && node.purged_at.is_none()
 }
 
+/// The node that a change appends, if it does nothing else.
+pub(super) fn only_append(change: &Change) -> Option<&NewNode> {
+    match change.mutations.as_slice() {
+        [Mutation::Append(node)] => Some(node),
+        _ => None,
+    }
+}
+
 /// An append below a known node. The statement that writes it gives its number and its turn.
 pub(super) struct TipAppend<'c> {
     change: &'c Change,
@@ -150,16 +160,16 @@ impl WriteConnection {
         let rules = Arc::clone(&self.rules);
         let changes = group.iter().map(PgWriteJob::change);
         let (Some(conn), Ok(Some(appends))) = (&self.conn, self.tips.appends(changes, &rules)) else { return };
-        let (receipts, bytes) = match write(conn, &mut self.tips, appends) {
+        let (mut receipts, bytes) = match write(conn, &mut self.tips, appends) {
             Ok(written) => written,
             Err(error) => {
                 self.is_unconfirmed = is_lost(&error);
                 return;
             }
         };
-        self.count_appended(receipts.iter().flatten().count(), bytes);
-        for (job, receipt) in std::mem::take(group).into_iter().zip(receipts) {
-            match receipt {
+        self.count_appended(receipts.len(), bytes);
+        for job in std::mem::take(group) {
+            match only_append(job.change()).and_then(|node| receipts.remove(&node.id)) {
                 Some(receipt) => job.answer(receipt),
                 None => group.push(job),
             }
@@ -167,20 +177,19 @@ impl WriteConnection {
     }
 }
 
-/// Writes appends in a transaction of their own. Returns the receipt of each, or `None` if it was not written, and the bytes
-/// of the written texts.
+/// Writes appends in a transaction of their own. Returns the receipts of those that were written, by node, and the bytes of their
+/// texts.
 fn write(
     conn: &PostgresConnection,
     tips: &mut KnownTips,
     appends: Vec<TipAppend<'_>>,
-) -> Result<(Vec<Option<Receipt>>, usize)> {
-    let statements = [locks(&appends), insertion(&appends)?, statement!("COMMIT")];
-    let answers = conn.pipeline(true, &statements)?;
+) -> Result<(HashMap<NodeId, Receipt>, usize)> {
+    let statements = [insertion(&appends)?, statement!("COMMIT")];
+    let answers = conn.pipeline(Some(Isolation::RepeatableRead), &statements)?;
     drop(statements);
     let mut appends: Vec<_> = appends.into_iter().map(Some).collect();
-    let mut receipts: Vec<Option<Receipt>> = appends.iter().map(|_| None).collect();
-    let mut bytes = 0;
-    for row in &answers[1] {
+    let (mut receipts, mut bytes) = (HashMap::new(), 0);
+    for row in &answers[0] {
         let at = usize::try_from(int(row, 0)? - 1).unwrap_or(usize::MAX);
         let Some(TipAppend { change, row: PgNewRow { node, mut place, .. }, local }) =
             appends.get_mut(at).and_then(Option::take)
@@ -188,12 +197,11 @@ fn write(
             continue;
         };
         place.seq = int(row, 1)?;
-        let receipt = receipt(node.id, local, (place.seq, opt_int(row, 2)?));
+        receipts.insert(node.id, receipt(node.id, local, (place.seq, opt_int(row, 2)?)));
         if let Parent::Node(parent) = node.parent {
             tips.nodes.remove(&parent);
         }
         tips.add_tip(place, change.session.filter(|_| get(row, 3).unwrap_or(false)));
-        receipts[at] = Some(receipt);
         bytes += node.content.len();
     }
     Ok((receipts, bytes))
@@ -212,12 +220,7 @@ pub(super) fn written<'c>(
     conn: &PostgresConnection,
     changes: impl Iterator<Item = &'c Change>,
 ) -> Result<HashMap<NodeId, Receipt>> {
-    let ids: Vec<Uuid> = changes
-        .filter_map(|change| match change.mutations.as_slice() {
-            [Mutation::Append(node)] => Some(node.id.into()),
-            _ => None,
-        })
-        .collect();
+    let ids: Vec<Uuid> = changes.filter_map(only_append).map(|node| node.id.into()).collect();
     // The old connection may have ended while it waited for a synchronous standby. With the message, this transaction waits for
     // what is before it.
     let sql = "SELECT id, local_id, seq, turn, pg_logical_emit_message(true, 'loom', '') FROM nodes WHERE id = ANY($1)";
@@ -227,21 +230,6 @@ pub(super) fn written<'c>(
         Ok((node, receipt(node, local_id(row, 1)?, (int(row, 2)?, opt_int(row, 3)?))))
     });
     found.collect()
-}
-
-/// Locks the trees in the order of their ids, then the sessions.
-fn locks(appends: &[TipAppend<'_>]) -> PgStatement<'static> {
-    let trees: Vec<Uuid> = appends.iter().map(|append| append.row.place.tree).collect();
-    let sessions: Vec<Uuid> = appends.iter().filter_map(|append| Some(append.row.session?.0)).collect();
-    let tree = "SELECT 1 FROM tree_state WHERE tree = ANY($1) ORDER BY tree FOR UPDATE";
-    if sessions.is_empty() {
-        return statement!(tree, trees);
-    }
-    let session = "SELECT 1 FROM sessions WHERE id = ANY($2) ORDER BY id FOR UPDATE";
-    let sql = format!(
-        "WITH t AS MATERIALIZED ({tree}), s AS MATERIALIZED ({session}) SELECT * FROM t UNION ALL SELECT * FROM s"
-    );
-    statement!(sql, trees, sessions)
 }
 
 /// Types of the parameters that follow those of the nodes.

@@ -17,13 +17,13 @@ use tokio::sync::oneshot;
 
 use super::{
     apply::{PgChangeApplier, WriteState},
-    connection::{LOCK_WAIT, PostgresConnection},
+    connection::{Isolation, LOCK_WAIT, PostgresConnection},
     group_locks, group_reads,
     indexer::PgIndexer,
     purge::vacuum,
     server_url::PgServer,
     session_state,
-    tip_appends::{self, KnownTips},
+    tip_appends::{KnownTips, only_append, written},
     uuid::Uuid,
 };
 use crate::{
@@ -179,16 +179,16 @@ impl WriteConnection {
         self.conn()?;
         self.state = WriteState::default();
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
-        let begins = blocked.is_none();
+        let isolation = blocked.is_none().then_some(Isolation::ReadCommitted);
         if let Some(blocked) = blocked {
             let changes: Vec<&Change> = group.iter().map(PgWriteJob::change).collect();
             let mut waits = group_locks::lock_free(conn, &changes, &self.rules)?.into_iter();
             blocked.extend(group.extract_if(.., |_| waits.next().unwrap_or(false)));
         }
         let changes = || group.iter().map(PgWriteJob::change);
-        group_reads::read(conn, &mut self.state, changes(), &self.rules, (begins, self.wait))?;
+        group_reads::read(conn, &mut self.state, changes(), &self.rules, (isolation, self.wait))?;
         if self.is_unconfirmed {
-            self.state.written = tip_appends::written(conn, changes())?;
+            self.state.written = written(conn, changes())?;
         }
         Ok(())
     }
@@ -204,9 +204,7 @@ impl WriteConnection {
 
     /// Applies a change in the open transaction; `group` is the first journal entry of what it belongs to.
     pub(super) fn apply(&mut self, change: &Change, group: Option<i64>) -> Result<Receipt> {
-        if let [Mutation::Append(node)] = change.mutations.as_slice()
-            && let Some(receipt) = self.state.written.remove(&node.id)
-        {
+        if let Some(receipt) = only_append(change).and_then(|node| self.state.written.remove(&node.id)) {
             return Ok(receipt);
         }
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
