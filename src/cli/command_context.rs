@@ -27,10 +27,10 @@ use loomtree::{
 use serde::Serialize;
 
 use super::{
-    args::Globals,
     config::{self, Config},
     delegation, env,
     error::{CliError, ErrorCandidate, Result},
+    global_args::Globals,
     output::{CliOutput, ID, paint},
     paths,
     sanitize::{cut, one_line},

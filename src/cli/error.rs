@@ -10,7 +10,7 @@ use loomtree::{
 };
 
 use super::{
-    args::Globals,
+    global_args::Globals,
     output::{BOLD, DIM, ID, MARK, paint},
     sanitize::{cut, escape_json, one_line},
 };
@@ -304,9 +304,9 @@ pub(crate) fn print(error: &CliError, globals: &Globals) -> ExitCode {
     let error_text = error.error_text();
     let text = if globals.json { as_json(&error_text) } else { as_text(&error_text) };
     let choice = match globals.color {
-        super::args::ColorChoice::Auto => anstream::AutoStream::choice(&io::stderr()),
-        super::args::ColorChoice::Always => anstream::ColorChoice::Always,
-        super::args::ColorChoice::Never => anstream::ColorChoice::Never,
+        super::global_args::ColorChoice::Auto => anstream::AutoStream::choice(&io::stderr()),
+        super::global_args::ColorChoice::Always => anstream::ColorChoice::Always,
+        super::global_args::ColorChoice::Never => anstream::ColorChoice::Never,
     };
     // If standard error is closed too, only the exit code is left.
     let _ = io::Write::write_all(&mut anstream::AutoStream::new(io::stderr().lock(), choice), text.as_bytes());

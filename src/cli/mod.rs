@@ -6,7 +6,6 @@
 
 #[cfg(feature = "workspace")]
 mod approval_prompt;
-mod args;
 mod cancel_on_ctrl_c;
 mod command;
 mod command_context;
@@ -16,6 +15,7 @@ mod embed_query;
 mod env;
 mod error;
 mod foreign_changes;
+mod global_args;
 mod help;
 mod input;
 mod models;

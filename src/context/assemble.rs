@@ -22,18 +22,18 @@ use super::{
 };
 
 /// Instructions for agents with the `loom_aware` permission; the list of their commands follows.
-const BASE_INSTRUCTIONS: &str = include_str!("loom_aware.md");
+const BASE_INSTRUCTIONS: &str = include_str!("system_prompt/base.md");
 /// Instructions for workers of a delegation, and the commands that their list names.
-const WORKER_INSTRUCTIONS: &str = include_str!("worker.md");
+const WORKER_INSTRUCTIONS: &str = include_str!("system_prompt/worker.md");
 const WORKER_TOOLS: &[Tool] = &[Tool::View, Tool::Read, Tool::Write];
 /// Instructions for agents that write documents and have the tool [`FILE_WRITER`].
-const DOCUMENT_INSTRUCTIONS: &str = include_str!("documents.md");
+const DOCUMENT_INSTRUCTIONS: &str = include_str!("system_prompt/documents.md");
 /// Tool of a host program that writes files.
 const FILE_WRITER: &str = "write_file";
 /// Instructions for agents that may edit todos.
-const TODO_INSTRUCTIONS: &str = include_str!("planning.md");
+const TODO_INSTRUCTIONS: &str = include_str!("system_prompt/planning.md");
 /// Instructions for agents that may delegate.
-const DELEGATION_INSTRUCTIONS: &str = include_str!("delegating.md");
+const DELEGATION_INSTRUCTIONS: &str = include_str!("system_prompt/delegating.md");
 /// Rounds the reserve for the changing sections of a stable prompt up to sixteenths of its budget, so that their size
 /// seldom moves the window.
 const CHANGING_BUDGET_DIVISOR: u32 = 16;

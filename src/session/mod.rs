@@ -1,7 +1,7 @@
 //! Asynchronous driver of sessions: streams models, saves their replies, runs their commands, and defines the traits
 //! that a host implements.
 
-mod approval;
+mod approval_request;
 mod async_calls;
 mod background_delegations;
 mod delegation_interface;
@@ -30,7 +30,7 @@ mod stored_calls;
 pub mod system;
 mod work_item_dispatch;
 
-pub use approval::{Approval, ApprovalRequest, Decision, PermanentApprovals};
+pub use approval_request::{Approval, ApprovalRequest, Decision, PermanentApprovals};
 pub use background_delegations::BackgroundDelegations;
 #[doc(hidden)] // for the program
 pub use delegation_interface::{DelegationUpdate, Orchestrator, RunContext, UpdateSink};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{TABLE, ToolGroup, help};
 
 /// The introduction: rules that apply to every line.
-const LANGUAGE: &str = include_str!("language.md");
+const LANGUAGE: &str = include_str!("arrow_reference.md");
 
 /// Returns the whole reference as Markdown.
 #[must_use]

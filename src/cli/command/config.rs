@@ -6,10 +6,10 @@ use clap::Subcommand;
 use serde::Serialize;
 
 use crate::cli::{
-    args::Globals,
     command_context,
     config::{self, CONFIG_TEMPLATE},
     error::{CliError, Result},
+    global_args::Globals,
     output::{CliOutput, DIM, paint},
     paths,
     sanitize::one_line,

@@ -7,10 +7,10 @@ use super::tree;
 #[cfg(feature = "tui")]
 use super::tui;
 use crate::cli::{
-    args::Globals,
     command_context::{self, CommandContext},
     env,
     error::{CliError, Result},
+    global_args::Globals,
     output::{BOLD, CliOutput, DIM, paint},
 };
 

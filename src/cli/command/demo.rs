@@ -13,14 +13,15 @@ use loomtree::{
 };
 
 use super::{
-    dispatch::{CliCommand, run_at},
-    models, trees,
+    models,
+    subcommands::{CliCommand, run_at},
+    trees,
 };
 use crate::cli::{
-    args::Cli,
     command_context::CommandContext,
     env,
     error::{CliError, MODEL_SETUP_HINTS, Result},
+    global_args::Cli,
     output::{BOLD, DIM, count, paint},
 };
 

@@ -17,9 +17,9 @@ use serde::Serialize;
 
 use self::finding::{Finding, Severity};
 use crate::cli::{
-    args::Globals,
     config,
     error::{CliError, Result},
+    global_args::Globals,
     output::{BOLD, CliOutput, DIM, MARK, count, paint},
     sanitize::one_line,
 };

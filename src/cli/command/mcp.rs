@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::agents::permissions;
 use crate::cli::{
-    args::Globals,
     command_context::CommandContext,
     delegation,
     error::{CliError, Result},
+    global_args::Globals,
     models,
     output::CliOutput,
     paths, process_setup,

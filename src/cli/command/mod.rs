@@ -13,7 +13,6 @@ mod continue_;
 mod default;
 mod delegate;
 mod demo;
-mod dispatch;
 mod do_;
 mod docs;
 mod doctor;
@@ -48,6 +47,7 @@ mod score;
 mod serve;
 mod sessions;
 mod stats;
+mod subcommands;
 mod switch;
 mod table;
 mod transfer;
@@ -59,6 +59,6 @@ mod undo;
 mod verify;
 mod view;
 
-pub(crate) use dispatch::{CliCommand, run};
 #[cfg(feature = "mcp")]
 pub(crate) use mcp::run as serve_mcp;
+pub(crate) use subcommands::{CliCommand, run};

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::models_fetch;
 use crate::cli::{
-    args::Globals,
     config::{self, Config},
     env,
     error::{CliError, Result},
+    global_args::Globals,
     output::{BOLD, CliOutput, DIM, paint},
     paths, process_setup,
     sanitize::one_line,

@@ -8,10 +8,10 @@ use loomtree::{
 };
 
 use crate::cli::{
-    args::Globals,
     command_context::location_of,
     config,
     error::{CliError, Result},
+    global_args::Globals,
     output::{CliOutput, count},
     progress,
 };

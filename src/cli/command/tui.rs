@@ -15,11 +15,11 @@ use super::demo;
 #[cfg(feature = "workspace")]
 use crate::cli::turn_args;
 use crate::cli::{
-    args::{ColorChoice, Globals},
     command_context::{CommandContext, CommandPosition},
     config::{self, fields::Theme},
     delegation, env,
     error::{CliError, Result},
+    global_args::{ColorChoice, Globals},
     models,
     output::CliOutput,
     paths,

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::fields::Config;
 use crate::cli::{
-    args::Globals,
     error::{CliError, Result},
+    global_args::Globals,
     paths,
 };
 

@@ -14,7 +14,7 @@ use loomtree::{
 };
 
 use super::finding::Finding;
-use crate::cli::{args::Globals, command_context, config::Config, output::count};
+use crate::cli::{command_context, config::Config, global_args::Globals, output::count};
 
 const AREA: &str = "Database";
 

@@ -4,10 +4,10 @@ use loomtree::{provider::MODELS_VARIABLE, web};
 
 use super::finding::Finding;
 use crate::cli::{
-    args::Globals,
     config::{self, Config},
     env,
     error::CliError,
+    global_args::Globals,
     output::count,
     paths,
 };

@@ -14,7 +14,9 @@ use super::{
     doctor, export, import, log, man, models, new, parse, purge, rebuild, recall, rename, resume, sample, say, score,
     sessions, stats, switch, table, transfer, tree, trees, undo, verify, view,
 };
-use crate::cli::{args::Globals, command_context::CommandContext, error::Result, foreign_changes, output::CliOutput};
+use crate::cli::{
+    command_context::CommandContext, error::Result, foreign_changes, global_args::Globals, output::CliOutput,
+};
 
 /// The subcommands of `loom`.
 #[derive(Debug, Subcommand)]
