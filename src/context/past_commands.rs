@@ -30,6 +30,8 @@ const MAX_SIZE_BYTES: usize = 20;
 const MAX_IMPORTED_CALL_CHARS: usize = 80;
 /// Maximum bytes of a result that the line quotes instead of its size.
 const MAX_QUOTED_RESULT_BYTES: usize = 48;
+/// Maximum characters of the operations that an undo took back.
+const MAX_REVERTED_CHARS: usize = 120;
 /// Maximum characters of a thought.
 const MAX_THOUGHT_CHARS: usize = 800;
 
@@ -237,8 +239,20 @@ fn outcome(result: &Node) -> String {
             (1, text) if text.len() <= MAX_QUOTED_RESULT_BYTES => format!("{saw} \"{}\"", one_line(text)),
             (lines, _) => format!("{saw} {}", count(lines as u64, "line")),
         },
-        None => String::new(),
+        None => taken_back(result).map(|what| format!(" {what}")).unwrap_or_default(),
     }
+}
+
+/// Names the operations that an undo took back or a redo made again.
+fn taken_back(result: &Node) -> Option<String> {
+    let name = result.tool.name.as_deref()?;
+    let is_reverting = [Tool::Undo, Tool::Redo].iter().any(|tool| tool.name() == name);
+    let operations = result.content.lines().skip(1).filter_map(|line| line.split_once("done: "));
+    let named: Vec<&str> = operations.map(|(_, operation)| operation).collect();
+    (is_reverting && !named.is_empty()).then(|| {
+        let operations = named.join(", ").replace(['[', ']'], "");
+        first_words(&one_line(&operations), MAX_REVERTED_CHARS)
+    })
 }
 
 /// Returns a result without the command that it proposes at its end.

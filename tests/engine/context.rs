@@ -896,6 +896,7 @@ fn a_past_look_says_what_was_seen() {
         ("list", "→ list documents", "no documents (→ write doc:\"NAME\" append \"text\" makes one)"),
         ("recall", "→ recall search \"heron\"", "1 match in this tree for \"heron\", the best first:\n…"),
         ("bookmark", "→ bookmark 6v90ah", "✓ bookmarked [6v90ah]"),
+        ("undo", "→ undo 2", "✓ undid 2 operations\n  undone: bookmarked [6v90ah]\n  undone: pruned [nqcrt5]"),
     ];
     let raw = looks.map(|(_, command, _)| command).join("\n");
     let reply = actor.append(Parent::Node(play.nine), NodeDraft::text("").raw(raw)).unwrap().nodes[0].id;
@@ -912,7 +913,7 @@ fn a_past_look_says_what_was_seen() {
     let question = play.owner.append(Parent::Node(reply), "And now?").unwrap().nodes[0].id;
     let text = shown(&assembled(&play.loom, "collaborator", question, STABLE).unwrap());
     let did = "[did: tree ✓ saw 2 lines · list documents ✓ saw \"no documents\" · recall search \"heron\" ✓ saw 6v90ah · \
-               bookmark 6v90ah ✓]";
+               bookmark 6v90ah ✓ · undo 2 ✓ bookmarked 6v90ah, pruned nqcrt5]";
     assert!(text.contains(&format!("---\n{did}\n")), "{text}");
 }
 
