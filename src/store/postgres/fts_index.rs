@@ -47,6 +47,8 @@ pub(super) fn index_missing(conn: &PostgresConnection, locked: &str) -> Result<u
     let mut indexed = 0;
     loop {
         conn.begin()?;
+        // A lost batch is indexed again, so its commit does not delay the syncs of the writer's.
+        conn.batch("SET LOCAL synchronous_commit = off")?;
         let done = index_batch(conn, &mut words, locked);
         conn.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
         let Some(nodes) = done? else { return Ok(indexed) };
