@@ -19,6 +19,7 @@ use super::{
     command_context::CommandContext,
     config::Config,
     error::{CliError, Result},
+    model_choice::{self, named_model},
     models::{self, ConfigModels},
     output::{DIM, ID, MARK, count, paint},
     sanitize::{cut, one_line},
@@ -109,9 +110,9 @@ async fn build(builder: OrchestratorBuilder) -> std::result::Result<Orchestrator
     let OrchestratorBuilder { config, worker, judge, model, approval, worker_tools, rounds, native, context, drafts } =
         builder;
     let roles = &config.delegate;
-    let default_model = model.or_else(|| worker.profile.model.clone()).or_else(|| config.model.clone());
+    let default_model = named_model(model.as_deref(), Some(&worker), &config).map(str::to_owned);
     let open = async |reference: Option<&str>| -> std::result::Result<Arc<dyn Model>, ToolError> {
-        models::open(reference, &config).await.map_err(|error| models::tool_error(&error))
+        model_choice::open(reference, &config).await.map_err(|error| models::tool_error(&error))
     };
     let worker_model = open(default_model.as_deref()).await?;
     let role = async |reference: Option<&str>| match reference {

@@ -18,6 +18,7 @@ mod foreign_changes;
 mod global_args;
 mod help;
 mod input;
+mod model_choice;
 mod models;
 mod output;
 mod paths;

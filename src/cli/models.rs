@@ -8,7 +8,7 @@ use std::{
 #[cfg(feature = "local")]
 use loomtree::provider::{KNOWN_WEIGHTS, SentenceEncoder, WeightsUse, load_sentence_encoder};
 use loomtree::{
-    provider::{EmbeddingModel, Embeddings, Model, Sampling, Target, discover, resolve},
+    provider::{EmbeddingModel, Embeddings, Model, Target, resolve},
     session::{BoxFuture, EmbeddingIndexer, ModelResolver, Searcher, ToolAccess, provider_error},
     tools::{ErrorCode, ToolError, WebHit, WebSearch},
     types::Agent,
@@ -20,33 +20,8 @@ use super::{
     config::Config,
     env,
     error::{CliError, Result},
+    model_choice::{named_model, open},
 };
-
-/// Opens the model that `reference` names, or the first model that is found.
-pub(crate) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc<dyn Model>> {
-    let mut target = match reference {
-        Some(reference) => resolve(reference, &config.models, &env::env)?,
-        None => discover::discover(&config.models, &env::env).await?.ok_or(CliError::NoModel)?,
-    };
-    target.default_sampling(&Sampling {
-        temperature: config.temperature,
-        max_tokens: config.max_tokens,
-        ..Sampling::default()
-    });
-    Ok(target.connect().await?)
-}
-
-/// Opens the named models; else the agent's or configured model; else a discovered one.
-pub(crate) async fn open_all(references: &[String], own: Option<&str>, config: &Config) -> Result<Vec<Arc<dyn Model>>> {
-    if references.is_empty() {
-        return Ok(vec![open(own, config).await?]);
-    }
-    let mut models = Vec::with_capacity(references.len());
-    for reference in references {
-        models.push(open(Some(reference), config).await?);
-    }
-    Ok(models)
-}
 
 /// Resolves agents' models by the configuration.
 pub(crate) struct ConfigModels {
@@ -67,7 +42,7 @@ impl ConfigModels {
 
 impl ModelResolver for ConfigModels {
     fn open<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>> {
-        let own = agent.profile.model.as_deref().or(self.config.model.as_deref());
+        let own = named_model(None, Some(agent), &self.config);
         Box::pin(async move { open(own, &self.config).await.map_err(|error| tool_error(&error)) })
     }
 

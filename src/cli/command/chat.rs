@@ -35,6 +35,7 @@ use crate::cli::{
     command_context::CommandContext,
     delegation,
     error::{CliError, Result},
+    model_choice::{self, named_model},
     models,
     output::{DIM, ID, count, paint},
     process_setup, program_host,
@@ -84,8 +85,8 @@ fn starting_sessions(
 ) -> Result<(SessionId, Option<SessionId>)> {
     let Some(current) = cx.try_position()? else {
         // Nothing is created if there is no model.
-        let named = options.model.as_deref().or(with.profile.model.as_deref()).or(cx.config.model.as_deref());
-        process_setup::runtime()?.block_on(models::open(named, &cx.config))?;
+        let named = named_model(options.model.as_deref(), Some(with), &cx.config);
+        process_setup::runtime()?.block_on(model_choice::open(named, &cx.config))?;
         let begun = sessions::begin_conversation(cx, None, with.name(), None)?;
         return Ok((begun.own, Some(begun.session)));
     };
@@ -112,9 +113,9 @@ pub(crate) fn run_session(
     let runtime = process_setup::runtime()?;
     let ctrl_c = CtrlC::listen(&runtime);
     let last_model = agent_session.map(|id| cx.loom.session(id)).transpose()?.and_then(|session| session.model);
-    let own_model = last_model.or_else(|| with.profile.model.clone());
-    let reference = options.model.clone().or(own_model).or_else(|| cx.config.model.clone());
-    let model = runtime.block_on(models::open(reference.as_deref(), &cx.config))?;
+    let chosen = options.model.as_deref().or(last_model.as_deref());
+    let reference = named_model(chosen, Some(&with), &cx.config).map(str::to_owned);
+    let model = runtime.block_on(model_choice::open(reference.as_deref(), &cx.config))?;
     let aware = with.profile.permissions.has(Permission::LoomAware);
     if options.turn.has_workspace_tools() && !aware {
         return Err(CliError::usage(format!("--tools: {} does not run commands", with.name())));

@@ -16,6 +16,7 @@ use crate::cli::{
     command_context::CommandContext,
     env,
     error::Result,
+    model_choice::named_model,
     output::{BOLD, DIM, ID, count, paint},
     sanitize::{cut, sanitize},
 };
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
 
 /// Adapts options to the author's model, if one is named: its token counts and its window. Connects to no server.
 fn for_model(options: ContextOptions, author: &Agent, cx: &CommandContext<'_>) -> Result<ContextOptions> {
-    let named = author.profile.model.clone().or_else(|| cx.config.model.clone());
+    let named = named_model(None, Some(author), &cx.config).map(str::to_owned);
     let Some(named) = named.or_else(|| env::env(MODEL_VARIABLE)) else { return Ok(options) };
     let (reference, window) = match resolve(&named, &cx.config.models, &env::env) {
         Ok(target) => (target.reference(), target.window()),

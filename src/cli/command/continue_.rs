@@ -17,7 +17,7 @@ use crate::cli::{
     cancel_on_ctrl_c::CtrlC,
     command_context::CommandContext,
     error::{CliError, Result},
-    models::open_all,
+    model_choice::open_all,
     output::{DIM, ID, paint},
     process_setup, program_host, progress,
     sanitize::{cut, tail},
@@ -54,8 +54,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let from = cx.node_or_here(&current, args.id.as_deref())?;
     require_visible(&from)?;
     let runtime = process_setup::runtime()?;
-    let own = author.profile.model.as_deref().or(cx.config.model.as_deref());
-    let models = runtime.block_on(open_all(&args.model, own, &cx.config))?;
+    let models = runtime.block_on(open_all(&args.model, &author, &cx.config))?;
     let n = args.count.map_or_else(|| cx.config.continuations(), usize::from);
     let ctrl_c = CtrlC::listen(&runtime);
     let cancel = ctrl_c.arm();

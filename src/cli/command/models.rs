@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use loomtree::provider::{KNOWN_WEIGHTS, Target, Weights, WeightsUse, discover, known_providers, list_models, resolve};
+use loomtree::provider::{KNOWN_WEIGHTS, Target, Weights, WeightsUse, known_providers, list_models, resolve};
 use serde::Serialize;
 
 use super::models_fetch;
@@ -11,6 +11,7 @@ use crate::cli::{
     env,
     error::{CliError, Result},
     global_args::Globals,
+    model_choice::find_model,
     output::{BOLD, CliOutput, DIM, paint},
     paths, process_setup,
     sanitize::one_line,
@@ -97,10 +98,7 @@ pub(super) fn weights_state(weights: &Weights, is_present: bool) -> String {
 }
 
 async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
-    let found = match &config.model {
-        Some(model) => Some(resolve(model, &config.models, &env::env)?),
-        None => discover::discover(&config.models, &env::env).await?,
-    };
+    let found = find_model(config.model.as_deref(), config).await?;
     let would_use = found.map(|target| target.reference());
     let local = known_weights();
     let overview = ModelsJson {

@@ -18,7 +18,7 @@ use crate::cli::{
     command_context::CommandContext,
     error::Result,
     input,
-    models::open_all,
+    model_choice::open_all,
     output::{ID, paint},
     process_setup,
     sanitize::cut,
@@ -92,9 +92,8 @@ impl Args {
 /// Generates the missing replies of a sample.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let author = cx.loom.agent(&args.by)?;
-    let own = author.profile.model.clone().or_else(|| cx.config.model.clone());
     let runtime = process_setup::runtime()?;
-    let models = runtime.block_on(open_all(&args.model, own.as_deref(), &cx.config))?;
+    let models = runtime.block_on(open_all(&args.model, &author, &cx.config))?;
     let draft = args.draft()?;
     let name = args.name.clone();
     let ctrl_c = CtrlC::listen(&runtime);

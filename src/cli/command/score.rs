@@ -12,7 +12,7 @@ use crate::cli::{
     cancel_on_ctrl_c::CtrlC,
     command_context::CommandContext,
     error::{CliError, Result},
-    models::open,
+    model_choice::open,
     output::{ID, count, paint},
     process_setup,
     sanitize::{cut, one_line},

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use loomtree::provider::{ProviderStatus, Target, Weights, discover, resolve, survey};
+use loomtree::provider::{ProviderStatus, Target, Weights, resolve, survey};
 
 use super::finding::Finding;
 use crate::cli::{
@@ -10,6 +10,7 @@ use crate::cli::{
     config::Config,
     env,
     error::Result,
+    model_choice::find_model,
     paths, process_setup,
 };
 
@@ -29,11 +30,7 @@ pub(super) fn check(config: &Config) -> Result<Vec<Finding>> {
 
 /// Checks the default model.
 async fn in_use(config: &Config) -> Finding {
-    let found = match &config.model {
-        Some(model) => resolve(model, &config.models, &env::env).map(Some),
-        None => discover::discover(&config.models, &env::env).await,
-    };
-    match found {
+    match find_model(config.model.as_deref(), config).await {
         Ok(Some(target)) => Finding::ok(AREA, format!("{} is used unless another is named", target.reference())),
         Ok(None) => Finding::note(
             AREA,
