@@ -28,7 +28,7 @@ pub(super) struct OtherClient {
 
 impl OtherClient {
     /// Begins a transaction and runs statements in it.
-    fn begin(scene: &Scene, sql: &str) -> Self {
+    pub(super) fn begin(scene: &Scene, sql: &str) -> Self {
         let Location::Postgres(url) = &scene.location else { unreachable!() };
         let program = postgres::programs().unwrap().join("psql");
         let arguments = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", url];
@@ -45,7 +45,7 @@ impl OtherClient {
         Self::begin(scene, &lock_of(tree))
     }
 
-    fn run(&mut self, sql: &str) {
+    pub(super) fn run(&mut self, sql: &str) {
         writeln!(self.psql.stdin.as_mut().unwrap(), "{sql};\n\\echo done").unwrap();
         let done = (&mut self.output).lines().any(|line| line.unwrap() == "done");
         assert!(done, "{sql}");
@@ -60,11 +60,11 @@ impl Drop for OtherClient {
     }
 }
 
-fn uuid(id: [u8; 16]) -> String {
+pub(super) fn uuid(id: [u8; 16]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn lock_of(tree: TreeId) -> String {
+pub(super) fn lock_of(tree: TreeId) -> String {
     format!("SELECT 1 FROM tree_state WHERE tree = '{}' FOR UPDATE", uuid(tree.to_bytes()))
 }
 
@@ -74,7 +74,7 @@ pub(super) fn database(scene: &Scene) -> &str {
 }
 
 /// Waits until the program waits for a lock in the database.
-fn await_waiter(cluster: &Cluster, scene: &Scene) {
+pub(super) fn await_waiter(cluster: &Cluster, scene: &Scene) {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     let start = Instant::now();
     while cluster.sql(database(scene), sql).unwrap().trim() == "0" {

@@ -9,7 +9,11 @@ use loomtree::{
     types::{AuthorType, Json, Node, Parent},
 };
 
-use super::{append, append_all, cluster, locks::database, nodes, on_server};
+use super::{
+    append, append_all, cluster,
+    locks::{OtherClient, await_waiter, database, lock_of, uuid},
+    nodes, on_server,
+};
 use crate::support::store::Scene;
 
 /// A session of a server in a tree of three messages, and another server.
@@ -146,4 +150,32 @@ fn a_lease_and_the_end_of_a_session_by_another_server_refuse_an_append() {
     let refused = servers.ours.append(Parent::Position(servers.session), NodeDraft::text("a rope"));
     assert!(matches!(refused, Err(OpsError::Store(StoreError::SessionEnded))), "{refused:?}");
     servers.verify();
+}
+
+#[test]
+fn a_lease_that_is_taken_while_an_append_waits_for_its_tree_refuses_it() {
+    let Some(cluster) = cluster() else { return };
+    let scene = on_server(cluster, 65);
+    let servers = TwoServers::start(&scene);
+    let row = || cluster.sql(database(&scene), "SELECT xmin FROM tree_state").unwrap();
+    let other = servers.theirs.loom().agent("collaborator").unwrap();
+    let reviewer = servers.theirs.loom().actor(&other);
+    let before = row();
+    reviewer.lease(servers.tip, reviewer.agent(), Duration::from_secs(60)).wait().unwrap();
+    assert_ne!(row(), before, "a lease changes the row of its tree");
+    reviewer.release(servers.tip, reviewer.agent()).wait().unwrap();
+    let tree = servers.node(servers.tip).tree;
+    let agent = uuid(reviewer.agent().to_bytes());
+    let mut client = OtherClient::begin(&scene, &lock_of(tree));
+    client.run(&format!(
+        "INSERT INTO leases SELECT tree, last_node, '{agent}', NULL, updated_at + 30000 FROM tree_state;
+         UPDATE tree_state SET last_node = last_node"
+    ));
+    std::thread::scope(|scope| {
+        let refused = scope.spawn(|| servers.ours.append(Parent::Position(servers.session), NodeDraft::text("a rope")));
+        await_waiter(cluster, &scene);
+        client.run("COMMIT");
+        let refused = refused.join().unwrap();
+        assert!(matches!(refused, Err(OpsError::Store(StoreError::Leased { .. }))), "{refused:?}");
+    });
 }

@@ -29,7 +29,7 @@ use tokio_postgres::{Client, Connection, Row, Statement, types::ToSql};
 use super::server_url::PgServer;
 use crate::store::{Result, StoreError, block_on};
 
-/// Begins a transaction that writes. PostgreSQL keeps a statement's plan, so a plan that was made while a table was
+/// Returns the SQL that begins a transaction that writes. PostgreSQL keeps a statement's plan, so a plan that was made while a table was
 /// small must be right for a large one: each statement here reads few rows by an index. Without `jit`, an unavoidable scan of
 /// a small table is not compiled. The server ends a transaction whose client sends nothing, so that it does not hold its locks forever.
 fn begin(isolation: Isolation) -> String {
@@ -44,7 +44,7 @@ fn begin(isolation: Isolation) -> String {
     )
 }
 
-/// What a transaction that writes sees of others.
+/// The isolation of a transaction that writes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Isolation {
     /// Each statement sees what was committed before it.
