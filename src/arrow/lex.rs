@@ -4,7 +4,7 @@
 //! here backtracks further than a token, and what searches for a closing quote remembers that there is none, so time is
 //! linear in the line's length. Words are not understood here; see [`super::lexicon`].
 
-use std::cell::Cell;
+mod quotes;
 
 use nom::{
     IResult, Parser as _,
@@ -15,6 +15,7 @@ use nom::{
     sequence::{delimited, terminated},
 };
 
+use self::quotes::{UnclosedQuotes, double, quoted};
 use super::option_name::OptionName;
 
 /// The characters that are read as an arrow; ASCII `->` is one, too.
@@ -94,16 +95,6 @@ pub(super) enum LexError {
 }
 
 type Step<'a, T> = IResult<&'a str, T>;
-
-/// Closing quotes that a search did not find. Later searches for them are skipped, which keeps the time linear.
-#[derive(Default)]
-struct UnclosedQuotes {
-    single: Cell<bool>,
-    ticked: Cell<bool>,
-    guillemets: Cell<bool>,
-    corners: Cell<bool>,
-    curly: Cell<bool>,
-}
 
 /// A token before its place is known: the kind, and the text inside the line.
 type Raw<'a> = (LexKind, &'a str);
@@ -198,7 +189,7 @@ fn is_gap(c: char) -> bool {
 /// Production `item`: anything but a comment and a pair, which the line looks for itself.
 fn item<'a>(input: &'a str, spaced: bool, unclosed: &UnclosedQuotes) -> Step<'a, Raw<'a>> {
     match input.chars().next() {
-        Some('"' | '“' | '„' | '”' | '«' | '「' | '\'' | '‘' | '`') => {
+        Some('"' | '“' | '„' | '”' | '«' | '»' | '‹' | '›' | '「' | '\'' | '‘' | '`') => {
             if let Ok(done) = quoted(input, unclosed) {
                 return Ok(done);
             }
@@ -214,84 +205,6 @@ fn item<'a>(input: &'a str, spaced: bool, unclosed: &UnclosedQuotes) -> Step<'a,
 fn comment(input: &str) -> Step<'_, &str> {
     recognize((alt((tag("#"), tag("//"))), verify(anychar, |c| is_gap(*c) && *c != '\n'), take_while(|c| c != '\n')))
         .parse(input)
-}
-
-/// Production `quoted`: a string in any of the quotes.
-fn quoted<'a>(input: &'a str, unclosed: &UnclosedQuotes) -> Step<'a, Raw<'a>> {
-    match input.chars().next() {
-        Some('"') => double(input),
-        Some('“') => curly(input),
-        Some('„' | '”') => once(&unclosed.curly, input, curly),
-        Some('«') => once(&unclosed.guillemets, input, guillemets),
-        Some('「') => once(&unclosed.corners, input, corners),
-        Some('`') => once(&unclosed.ticked, input, ticked),
-        _ => once(&unclosed.single, input, single),
-    }
-}
-
-/// Tries `parser` unless it has failed before for want of a closing quote.
-fn once<'a>(unclosed: &Cell<bool>, input: &'a str, parser: fn(&'a str) -> Step<'a, Raw<'a>>) -> Step<'a, Raw<'a>> {
-    if unclosed.get() {
-        return mark(input);
-    }
-    let done = parser(input);
-    unclosed.set(done.is_err());
-    done
-}
-
-/// Production `double`.
-fn double(input: &str) -> Step<'_, Raw<'_>> {
-    let (rest, text) = delimited(char('"'), |rest| inside(rest, |c| c == '"', |_| true), char('"')).parse(input)?;
-    Ok((rest, (LexKind::Quoted { escapes: true }, text)))
-}
-
-/// Production `curly`.
-fn curly(input: &str) -> Step<'_, Raw<'_>> {
-    let closes = |c| matches!(c, '”' | '“');
-    let (rest, text) = delimited(one_of("“„”"), |rest| inside(rest, closes, |_| true), verify(anychar, |c| closes(*c)))
-        .parse(input)?;
-    Ok((rest, (LexKind::Quoted { escapes: true }, text)))
-}
-
-/// Production `guillemets`.
-fn guillemets(input: &str) -> Step<'_, Raw<'_>> {
-    let (rest, text) = delimited(char('«'), |rest| inside(rest, |c| c == '»', |_| true), char('»')).parse(input)?;
-    Ok((rest, (LexKind::Quoted { escapes: true }, text)))
-}
-
-/// Production `corners`.
-fn corners(input: &str) -> Step<'_, Raw<'_>> {
-    let (rest, text) = delimited(char('「'), take_while(|c| c != '」'), char('」')).parse(input)?;
-    Ok((rest, (LexKind::Quoted { escapes: false }, text)))
-}
-
-/// Production `single`: the closing quote is one that no letter follows, for many an apostrophe looks like it.
-fn single(input: &str) -> Step<'_, Raw<'_>> {
-    let closes = |c| matches!(c, '\'' | '’');
-    let ends = |after: Option<char>| after.is_none_or(|c| !c.is_alphanumeric());
-    let (rest, text) =
-        delimited(one_of("'‘"), |rest| inside(rest, closes, ends), verify(anychar, |c| closes(*c))).parse(input)?;
-    Ok((rest, (LexKind::Quoted { escapes: true }, text)))
-}
-
-/// Production `ticked`.
-fn ticked(input: &str) -> Step<'_, Raw<'_>> {
-    let (rest, text) = delimited(char('`'), take_while(|c| c != '`'), char('`')).parse(input)?;
-    Ok((rest, (LexKind::Ticked, text)))
-}
-
-/// The text before the first character that closes and that `ends` a string by what follows it; steps over
-/// production `escape`.
-fn inside(input: &str, closes: impl Fn(char) -> bool, ends: impl Fn(Option<char>) -> bool) -> Step<'_, &str> {
-    let mut characters = input.char_indices();
-    while let Some((at, c)) = characters.next() {
-        if c == '\\' {
-            characters.next();
-        } else if closes(c) && ends(input[at + c.len_utf8()..].chars().next()) {
-            return Ok((&input[at..], &input[..at]));
-        }
-    }
-    Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::TakeUntil)))
 }
 
 /// Production `bracketed`. An id in angle brackets needs a digit; without one it is a placeholder.
@@ -333,7 +246,9 @@ fn option(input: &str) -> Step<'_, (OptionName, &str)> {
 /// Production `value`.
 fn value_of<'a>(input: &'a str, unclosed: &UnclosedQuotes) -> Step<'a, Raw<'a>> {
     match input.chars().next() {
-        Some('"' | '“' | '„' | '”' | '«' | '「' | '\'' | '‘' | '`') => quoted(input, unclosed),
+        Some('"' | '“' | '„' | '”' | '«' | '»' | '‹' | '›' | '「' | '\'' | '‘' | '`') => {
+            quoted(input, unclosed)
+        }
         Some('[' | '<') => bracketed(input),
         _ => bare(input),
     }
