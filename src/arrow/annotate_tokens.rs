@@ -2,6 +2,7 @@
 
 mod adjacent_tokens;
 mod fixed_phrases;
+mod nominal_request;
 mod numbers;
 mod typos;
 
@@ -131,6 +132,12 @@ fn leads_to_name(line: &str, terms: &[AnnotatedToken]) -> bool {
     key.is_some_and(OptionName::is_named)
 }
 
+/// True if the first word of a line is the name of an option, and neither a verb nor what the line is about: `tokens: 200`.
+fn leads_line(line: &str, name: &AnnotatedToken) -> bool {
+    let counts = OptionName::named(name.text.of(line)).is_some_and(OptionName::counts);
+    name.entry.base().is_none() && (name.entry.noun.is_none() || counts)
+}
+
 /// True if the place `parent` stands before a colon and the text that is written there: `reply to parent: "text"`.
 fn leads_to_content(before: &AnnotatedToken, place: &AnnotatedToken, next: Option<&LexToken>, line: &str) -> bool {
     let is_written = next.is_some_and(|next| next.gap && matches!(next.kind, LexKind::Quoted { .. }));
@@ -205,12 +212,14 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
             matches!(terms.as_slice(), [.., name, _, _] if matches!(name.kind, TokenKind::OptionName(_)));
         // `label: "x"`, `node = a7x2`: the name of an option, unless it is the verb or what `as` says.
         if matches!(token.kind, LexKind::Mark(':' | '='))
-            && let [.., before, name] = terms.as_mut_slice()
+            && let [before @ .., name] = terms.as_mut_slice()
             && matches!(name.kind, TokenKind::Word | TokenKind::Name)
-            && before.entry.prep != Some(Prep::As)
-            && !matches!(before.entry.func, Some(FunctionWord::Det | FunctionWord::Adjective))
-            && (!matches!(before.kind, TokenKind::Number(_)) || follows_value)
-            && !leads_to_content(before, name, lexed.tokens.get(at + 1), line)
+            && before.last().map_or(leads_line(line, name), |before| {
+                before.entry.prep != Some(Prep::As)
+                    && !matches!(before.entry.func, Some(FunctionWord::Det | FunctionWord::Adjective))
+                    && (!matches!(before.kind, TokenKind::Number(_)) || follows_value)
+                    && !leads_to_content(before, name, lexed.tokens.get(at + 1), line)
+            })
             && let Some(key) = OptionName::named(name.text.of(line))
                 .or_else(|| (term.is('=') && name.text.of(line) == "view").then_some(OptionName::What))
                 .or_else(|| (term.is('=') && name.text.of(line) == "root").then_some(OptionName::From))

@@ -42,7 +42,7 @@ classes! {
         Version, Bookmark, Pin, Stash, Todo, Memory, Doc, Section, Line, Turn, Summary, Text, Agent, Tool, Help, Context,
         Background, Web, Label, Decision, Constraint, Trace, Archive, Change, Instruction, Level, Token, Result, Start,
         End, Times, Difference, Here, Goal, Site, News, Prose, Outcome, List, Plan, Character, Copy, Reply, Thought,
-        Everything, Word, Reason, Query, Depth, Maximum, State, Restoration, Delegation,
+        Everything, Word, Reason, Query, Depth, Maximum, State, Restoration, Delegation, Undone,
     }
 }
 

@@ -7,7 +7,7 @@
 
 mod agent_position;
 
-use self::agent_position::{is_owner, is_position, where_agent_is};
+use self::agent_position::{is_owner, is_position, position_of_agent, where_agent_is};
 use super::{
     Relative,
     annotate_tokens::{AnnotatedToken, TokenKind},
@@ -92,6 +92,8 @@ fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKi
         TokenKind::Name | TokenKind::Word if at > 0 && is_owner(line, term) && is_position(line, terms, at + 1) => {
             Some((TokenKind::AgentPosition { escapes: false }, term.text, at + 2))
         }
+        // `to the position of the agent "editor"`
+        TokenKind::Word if at > 0 && text == "position" => position_of_agent(terms, at),
         // `from:..`
         TokenKind::Name if at > 0 && symbol(text).is_some() => {
             matches!(terms[at - 1].kind, TokenKind::OptionName(_)).then_some((TokenKind::Word, term.text, at + 1))

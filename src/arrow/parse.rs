@@ -175,7 +175,11 @@ fn parse_words(line: &str, thought: Option<&str>, trace: &mut ParseTrace) -> Res
         Err(_) => matches!(speech, Some(Utterance::Request | Utterance::Remark)),
     };
     let corrects = |parsed: &ParsedLine| match &read {
-        Ok(read) => parsed.command.tool() == read.command.tool(),
+        // `serach the archve for "x"`: the archive is no web.
+        Ok(read) => {
+            parsed.command.tool() == read.command.tool()
+                || read.command.tool() == Tool::Search && parsed.command.tool() == Tool::Recall
+        }
         // `help wether`: a tool's name is suggested.
         Err(_) => !matches!(parsed.command, Command::Help { .. }),
     };
@@ -304,6 +308,7 @@ fn parse_terms(
     trace: &mut ParseTrace,
 ) -> Result<ParsedLine, ParseError> {
     let words = trace.terms.len();
+    let first = trace.terms.first().map_or(0, |term| term.whole.start);
     trace.terms.truncate(MAX_WORDS);
     let intent = &*trace.intent.insert(intent::read(line, &mut trace.terms, end));
     if words > MAX_WORDS && intent.raw.is_none() {
@@ -328,7 +333,9 @@ fn parse_terms(
     let tool = candidate.tool;
     // Content without quotes may say anything.
     let reserved = reserved.filter(|span| intent.raw.is_none_or(|raw| span.start < raw.start));
-    let reserved = reserved.filter(|_| !matches!(tool, Tool::Search | Tool::Think | Tool::Help));
+    // `every morning, search the web for "x"`
+    let defers = |span: &lex::Span| tool == Tool::Search && span.start <= first;
+    let reserved = reserved.filter(|span| !matches!(tool, Tool::Search | Tool::Think | Tool::Help) || defers(span));
     let reserved = reserved.or_else(|| caveats::in_request(line, &trace.terms, intent, &candidate));
     if let Some(word) = reserved.or_else(|| unsupported_words::find(line, &trace.terms, intent, &candidate)) {
         return Err(bind_error(line, &trace.terms, tool, BindError::Unexpected(word)));

@@ -2,9 +2,10 @@
 
 mod politeness;
 mod questions;
+mod second_verb;
 
 use self::politeness::{DOUBTFUL, PLAIN, POLITE, opening};
-pub(super) use self::questions::question;
+pub(super) use self::{questions::question, second_verb::goes_with};
 use super::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lexicon::{Form, FunctionWord, Noun, Verb},
@@ -186,7 +187,8 @@ fn subject(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Politeness)> 
         let unchanged = matches!(verb, Verb::Read | Verb::Split | Verb::Put | Verb::Respond);
         form == Form::Past || unchanged && terms[skip(at + 1)].entry.noun.is_none()
     });
-    if word(line, terms, at).eq_ignore_ascii_case("have") && done {
+    let reports = at == skip(1) && reports_state(&terms[at + 1..]);
+    if word(line, terms, at).eq_ignore_ascii_case("have") && (done || reports) {
         return None;
     }
     let wants = verb(terms, at) == Some((Verb::Get, Form::Base)) && wanting(word(line, terms, at));
@@ -213,6 +215,14 @@ fn subject(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Politeness)> 
         return (!likes || word(line, terms, at) == "wish").then_some((at, POLITE));
     }
     verb(terms, at).filter(|(_, form)| *form == Form::Base).map(|_| (at, padding))
+}
+
+/// True for the object and the participle of `we have a7x2 already excluded`.
+fn reports_state(object: &[AnnotatedToken]) -> bool {
+    let ends = |term: &&AnnotatedToken| !matches!(term.kind, TokenKind::Mark(_));
+    let is_past =
+        |term: &AnnotatedToken| term.kind == TokenKind::Word && matches!(term.entry.verb, Some((_, Form::Past)));
+    object.first().is_some_and(AnnotatedToken::is_id) && object.iter().take_while(ends).any(is_past)
 }
 
 /// True if a verb at `at` and its object say a step that is taken now: `we copy a7x2`.
@@ -310,59 +320,11 @@ pub(super) const fn tells(verb: Verb) -> bool {
     embeds(verb) || matches!(verb, Verb::Remind)
 }
 
-/// True if a second verb only adds to what the first asks for, as `call it "x"` does.
-pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[AnnotatedToken]) -> bool {
-    if first == Verb::Help && !terms.iter().any(AnnotatedToken::is_id) {
-        return true;
-    }
-    let own = terms.iter().skip(1).any(|term| term.is_id() || term.kind == TokenKind::File);
-    let text = terms.iter().any(AnnotatedToken::is_text);
-    match second {
-        Verb::Name => text || !own,
-        // `decide: constraint: "x"`
-        Verb::Decide if first == Verb::Decide => !own,
-        Verb::Limit => true,
-        // `duplicate a7x2 and place the duplicate under the root`
-        Verb::Put if first == Verb::Copy => !text,
-        Verb::Exclude | Verb::Include | Verb::Skip | Verb::Leave => matches!(first, Verb::Search | Verb::Find),
-        Verb::Use => matches!(first, Verb::Continue | Verb::Carry | Verb::Try | Verb::Get | Verb::See),
-        Verb::Pause if matches!(first, Verb::Tree | Verb::Draw | Verb::See) => !own,
-        Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish | Verb::Check if first == Verb::Todo => true,
-        // `item 3 is done, mark it finished`
-        Verb::Bookmark if first == Verb::Todo => {
-            terms.iter().any(|term| matches!(term.text.of(line), "done" | "finished"))
-        }
-        Verb::Compare => (embeds(first) || first == Verb::Put) && !own,
-        Verb::Pause => {
-            matches!(first, Verb::Delegate | Verb::Hand) && word(line, terms, 0).eq_ignore_ascii_case("wait")
-        }
-        // `search "x" and dig deep`
-        Verb::Find => first == Verb::Search && !own && !text,
-        // `say five levels deep`
-        Verb::Respond if terms.get(1).is_some_and(|next| matches!(next.kind, TokenKind::Number(_))) => true,
-        Verb::Annotate => matches!(first, Verb::Link | Verb::Add | Verb::Make | Verb::Put) && !own,
-        Verb::Respond => bears_content(first) && !own && word(line, terms, 0).eq_ignore_ascii_case("say"),
-        Verb::Write => bears_content(first) && !own && text,
-        Verb::Take | Verb::Bring => !own && matches!(first, Verb::Go | Verb::Decide | Verb::Move),
-        // `open a7x2 and let me have its annotations`
-        Verb::Get if first == Verb::See => !own && terms.iter().any(|term| term.entry.noun == Some(Noun::Annotation)),
-        Verb::Get | Verb::Make => !own && first != Verb::See,
-        // `make one node of them, merge`: the light verb was only a beginning.
-        _ if first == Verb::Make && terms.get(1).is_none_or(|next| matches!(next.kind, TokenKind::Mark(_))) => true,
-        _ if own || text => false,
-        second if second == first => terms.len() <= 1 || word(line, terms, 1) != "it",
-        Verb::See | Verb::List => embeds(first) || matches!(first, Verb::Put | Verb::Read | Verb::Bring),
-        Verb::Read => embeds(first),
-        Verb::Move | Verb::Go | Verb::Carry => false,
-        _ => false,
-    }
-}
-
 /// `which documents`: true if `terms` ask for a list of what belongs to no node.
 pub(super) fn asks_which(line: &str, terms: &[AnnotatedToken]) -> bool {
     let kind = word(line, terms, 1);
     matches!(word(line, terms, 0).to_ascii_lowercase().as_str(), "which" | "what")
-        && matches!(kind, "documents" | "docs" | "files" | "agents" | "trees" | "bookmarks")
+        && matches!(kind, "documents" | "docs" | "files" | "agents" | "trees" | "bookmarks" | "changes")
 }
 
 /// `if you can`: a condition that is none.

@@ -4,6 +4,7 @@ use super::{
     AnnotatedToken, TokenKind, could_be_id,
     fixed_phrases::{drop_idle_words, read_continuations},
     is_number_id,
+    nominal_request::make_imperative,
 };
 use crate::{
     arrow::{
@@ -19,18 +20,22 @@ const MAX_DESCRIPTION: usize = 6;
 
 /// Corrects tokens that depend on those around them: numbers that are ids, operations in the place of options.
 pub(super) fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    let last = terms.last().filter(|last| last.kind == TokenKind::Word && terms.len() > 3);
+    let ends_in_tool = last.is_some_and(|last| TABLE.iter().any(|row| row.name == last.text.of(line)));
     // `pin:a7x2`: the operation itself stands where an option's name does.
     if let Some(first) = terms.first_mut()
         && matches!(first.kind, TokenKind::OptionName(_))
     {
         let entry = lexicon::look_up(first.text.of(line));
-        if entry.base().is_some() {
+        // `label:"x" content-of:a7x2 stash`: the operation stands at the end.
+        if entry.base().is_some() && !ends_in_tool {
             (first.kind, first.entry) = (TokenKind::Word, entry);
         }
     }
     drop_true_values(line, terms);
     said_before(line, terms);
     drop_idle_words(line, terms);
+    make_imperative(line, terms);
     // `…, beginning at a7x2`
     if let Some(at) = (1..terms.len().saturating_sub(1)).find(|at| {
         let leads = matches!(terms[*at].entry.prep, Some(Prep::At | Prep::With | Prep::From));
@@ -46,6 +51,18 @@ pub(super) fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
         let follows_noun = terms[at - 1].entry.noun.is_some();
         if is_passive && follows_noun && matches!(terms[at].text.of(line), "that's" | "that’s") {
             terms[at].entry = lexicon::look_up("that");
+        }
+    }
+    // `"x" — post that as a reply`: the text before it.
+    if terms.first().is_some_and(AnnotatedToken::is_text) {
+        for at in 2..terms.len() {
+            let object = terms[at - 1].entry.verb.is_some() || terms[at - 1].entry.prep == Some(Prep::With);
+            let ends = terms.get(at + 1).is_none_or(|next| {
+                matches!(next.kind, TokenKind::Mark(_)) || next.entry.prep.is_some_and(|prep| prep != Prep::Of)
+            });
+            if object && ends && matches!(terms[at].text.of(line), "that" | "this") {
+                terms[at].entry = lexicon::look_up("it");
+            }
         }
     }
     node_words::fold_references(line, terms);

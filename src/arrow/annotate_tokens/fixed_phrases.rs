@@ -4,7 +4,8 @@ use std::{ops::Range, sync::LazyLock};
 
 use super::{AnnotatedToken, TokenKind};
 use crate::arrow::{
-    lexicon::{self, Verb},
+    lexicon::{self, Entry, Verb},
+    option_name::OptionName,
     word_pattern::{Pattern, PatternTable},
 };
 
@@ -95,13 +96,172 @@ const PHRASES: &[[&str; 3]] = &[
     // `delegate "x" and let it run in the background`
     ["TEXT", ",? and? let it|them run|work", "in the background"],
     ["TEXT", ",? and run it", "in the background"],
+    // `open n4c7, no sorry, I meant t6r8`
+    [
+        "",
+        "ID ,|.|…|—|–|-|?|( no|nope|oops|wait|er|ah? ,? sorry|correction|oops ,|:? i? mean|meant? to|from|under|below|at|of?",
+        CORRECT,
+    ],
+    ["", "ID ,|.|…|—|–|-|?|( no|nope|oops|wait|er|ah? ,? i mean|meant to|from|under|below|at|of?", CORRECT],
+    ["", "ID ,|.|…|—|–|-|?|( no|nope|oops|wait|er|ah? ,? make that|it", CORRECT],
+    // `show me what I have hidden in this tree`: each of these belongs to a tree.
+    [
+        "pruned|hidden|changes|made|agents|documents",
+        "in|of|within|across this|the|our|my whole|entire|current? tree",
+        "END|?|.|!|,",
+    ],
+    // `all the way up to the root`
+    ["", "all the way", "up|down|back|to"],
+    // `the siblings of this node here`
+    ["this|the|that node|message|position|one", "here", "END|?|.|!"],
+    // `the node I'm standing on`
+    ["i'm|we're", "standing|sitting|currently|now|still", "on|at|in"],
+    ["node|message|one", "i'm|we're on|at|in", ": TEXT"],
+    // `jot something on a7x2: "x"`
+    ["jot|note|write|say|add|put|scribble", "something", "down? on|under|to|at|below|beneath the? ID"],
+    ["jot|note|write|say|add|put|scribble", "something down?", "here"],
+    // `record this as decided: "x"`
+    ["record|register|log|recorded|registered|logged", "this|it|that? as decided|agreed|settled|resolved", ":|TEXT"],
+    // `everything you keep in your memory`
+    [
+        "",
+        "everything|all|whatever|what that|which? you|i|we've have? keep|kept|have|got|hold|store|stored|know|remember? got? in|from the|your|my|our?",
+        "memory",
+    ],
+    [
+        "",
+        "everything|all|whatever|what that|which? you|i|we keep|kept|have|hold|store|know|remember got|stored? in|from the|your|my|our?",
+        "memory",
+    ],
+    // `drop the stash "x", I need it no more`
+    ["", ",|– i|we need it|that|this|them no|not more|longer", "END|.|!|,"],
+    // `todo ad "x"`
+    ["todo|todos|plan", "ad", "TEXT"],
+    // `what a7x2 deserves is a bookmark`
+    ["", "what", "the|this? ID|parent|root|node needs|deserves is a|an"],
+    ["ID|parent|root|node needs|deserves", "is", "a|an"],
+    // `item 3 of the plan is done`
+    [
+        "item|task|todo|number|point|entry NUMBER",
+        "of|on|in|from the|my|our? plan|todo|todos|agenda|checklist|todo-list list|items?",
+        "",
+    ],
+    // `the turns where "x" comes up`
+    [
+        "where|which TEXT",
+        "is|was|were|has|have been? ever? said|mentioned|discussed|raised|named|brought|written|talked up|about?",
+        "",
+    ],
+    ["where|which TEXT", "comes|came|crops|cropped|turns|turned|shows|showed|pops|popped up", ""],
+    ["where|which TEXT", "occurs|occurred|appears|appeared|stands|stood|arises|arose|is", ""],
 ];
 
-/// [`PHRASES`] by their first words: what stands before, with the idle words and what stands behind.
-static TABLE: LazyLock<PatternTable<[Pattern; 2]>> = LazyLock::new(|| {
+/// The right node behind words that correct the one before them, where nothing is said of it.
+const CORRECT: &str = "ID END|.|!|,|)|—|–|:|please|full|in|with|as|TEXT";
+
+/// Words that say in more words what one says, in the form of [`PHRASES`] with that word. A word with a colon is an option's name.
+const PARAPHRASES: &[([&str; 3], &str)] = &[
+    // `the tree in words and figures, not as a drawing`
+    (["", "in words and|or|& figures|numbers", ""], "summary"),
+    (["", ",? not|no|without as? a|the|any? drawing|picture|sketch|diagram", "END|?|.|!|,|please"], "summary"),
+    (["", ",? rather than as? a|the? drawing|picture|sketch|diagram", ""], "summary"),
+    (["", ",? instead of a|the? drawing|picture|sketch|diagram", ""], "summary"),
+    // `find the places where "x" comes up`
+    ([SPOKEN, "where|wherever", "TEXT"], "archive"),
+    ([SPOKEN, "in which", "TEXT"], "archive"),
+    // `show what stands before and after a7x2`
+    (
+        [
+            "",
+            "what|everything|whatever that|which? stands|stood|comes|came|lies|is|was|happened|happens said|written? right|just|directly? before and right|just|directly? after",
+            "ID",
+        ],
+        "around:",
+    ),
+    (
+        [
+            "",
+            "what|everything|whatever that|which? has|was been? said|happened|written right|just|directly? before and right|just|directly? after",
+            "ID",
+        ],
+        "around:",
+    ),
+    (["", "what|whatever|everything happened|happens|went|goes on? around", "ID"], "around:"),
+    (["", "right|just|directly? before and right|just|directly? after", "ID"], "around:"),
+    // `continue from a7x2, and what I want is "x"`
+    (["", ",|;|—|– and|but? what|all i|we want|need|wish|ask is :?", "TEXT"], "instruction:"),
+    (["", "and|but what i|we want|need|wish is :?", "TEXT"], "instruction:"),
+    (["", ",? and here is what i|we want|need|have :?", "TEXT"], "instruction:"),
+    (["", ",? and here's what i|we want|need|have :?", "TEXT"], "instruction:"),
+    (["", ",? and|but? what i|we have|want|need to say|add|reply is :?", "TEXT"], "content:"),
+    (
+        [
+            CONTINUED,
+            ",|;|—|–? and|but? tell|ask|instruct it|him|her|them|the author|model|agent|writer|subject? for? :?",
+            "TEXT",
+        ],
+        "instruction:",
+    ),
+    (
+        ["", ",|;|—|–? and|with the|one only rule|condition|wish|constraint|requirement|request is|being :?", "TEXT"],
+        "instruction:",
+    ),
+    // `item 3 is done, and what came of it is "x"`
+    (["", ",|;|—|–|:? and|with? what came|comes of it|that is|was :?", "TEXT"], "outcome:"),
+    // `delegate "x"; what the agent needs to know is "y"`
+    (
+        ["", ",|;|—|–|:? and|with? what it|they|he|she|the|you other? agent|model? needs|need to know is :?", "TEXT"],
+        "context:",
+    ),
+    // `stash "x", content of: a7x2`
+    (["", "content|contents|text of :", "ID"], "content-of:"),
+    (["", "summary of :", "ID"], "summary-of:"),
+    // `the node I bookmarked as "x"`
+    (
+        [
+            "node|message|one|place|spot|scene|passage|branch",
+            "that|which|i|we|you|is|was? i|we|you|is|was? have|had|has? been|just? bookmarked|starred as|under|with?",
+            "TEXT",
+        ],
+        "bookmark:",
+    ),
+    // `number 2 of the plan`
+    (["", "number|point|entry", "NUMBER of|on|in|from the|my|our? plan|todo|todos|agenda|checklist|todo-list"], "item"),
+    // `the changes that were taken back`
+    (
+        [
+            "changes|change|operations|operation|steps|step|edits|actions|ones",
+            ",? which|that was|were|i|we|you|have|had|has have|had|just|been|only? been|just? undone|reverted|undid|took|taken|rolled back?",
+            "",
+        ],
+        "undone-changes",
+    ),
+    // `the agent "x" is requested to continue a7x2`
+    (["agent TEXT", "is|are kindly|hereby? requested|asked|invited to", "continue|carry|go"], "shall"),
+];
+
+/// Words before a clause on what was said.
+const SPOKEN: &str =
+    "recall|remember|find|search|grep|places|place|turns|turn|passages|messages|spots|everywhere|me|us|nodes|times";
+
+/// Words before a clause on what a continuation shall be.
+const CONTINUED: &str =
+    "ID|parent|root|leaf|here|continuations|continuation|takes|variations|each|apiece|words|tokens|on|it";
+
+/// A phrase behind what stands before it.
+struct Phrase {
+    idle: Pattern,
+    behind: Pattern,
+    /// The word in place of the idle ones.
+    word: Option<&'static str>,
+}
+
+/// [`PHRASES`] and [`PARAPHRASES`] by their first words.
+static TABLE: LazyLock<PatternTable<Phrase>> = LazyLock::new(|| {
     let mut table = PatternTable::default();
-    for phrase in PHRASES {
-        table.push(phrase, [Pattern::new(phrase[1]), Pattern::new(phrase[2])]);
+    let paraphrases = PARAPHRASES.iter().map(|(phrase, word)| (phrase, Some(*word)));
+    for (phrase, word) in PHRASES.iter().map(|phrase| (phrase, None)).chain(paraphrases) {
+        table.push(phrase, Phrase { idle: Pattern::new(phrase[1]), behind: Pattern::new(phrase[2]), word });
     }
     table
 });
@@ -140,24 +300,32 @@ pub(super) fn read_continuations(line: &str, terms: &mut Vec<AnnotatedToken>) {
     terms.drain(at + 1..end - 1);
 }
 
-/// Removes the idle words of the phrases.
+/// Removes the idle words of the phrases, and puts a word in place of the paraphrases.
 pub(super) fn drop_idle_words(line: &str, terms: &mut Vec<AnnotatedToken>) {
     let mut at = 0;
     while at < terms.len().min(MAX_SEARCHED) {
         // Behind a colon, content may begin.
         match (at == 0 || !terms[at - 1].is(':')).then(|| idle_words(line, terms, at)).flatten() {
-            Some(idle) => drop(terms.drain(idle)),
+            Some((idle, None)) => drop(terms.drain(idle)),
+            Some((idle, Some(word))) => {
+                let option = word.strip_suffix(':').and_then(OptionName::named);
+                let first = &mut terms[idle.start];
+                first.kind = option.map_or(TokenKind::Word, TokenKind::OptionName);
+                first.entry = if option.is_some() { Entry::default() } else { lexicon::look_up(word) };
+                terms.drain(idle.start + 1..idle.end);
+                at += 1;
+            }
             None => at += 1,
         }
     }
 }
 
-/// The range of the idle words of a phrase that begins at `at`.
-fn idle_words(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<Range<usize>> {
+/// The range of the idle words of a phrase that begins at `at`, and the word in place of them.
+fn idle_words(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(Range<usize>, Option<&'static str>)> {
     let word = |at: usize| terms.get(at).map_or("END", |term| class(line, term));
-    TABLE.matches(&word, at).find_map(|(start, [idle, behind])| {
-        let end = idle.end(&word, start)?;
-        behind.end(&word, end).map(|_| start..end)
+    TABLE.matches(&word, at).find_map(|(start, phrase)| {
+        let end = phrase.idle.end(&word, start)?;
+        phrase.behind.end(&word, end).map(|_| (start..end, phrase.word))
     })
 }
 

@@ -102,8 +102,8 @@ impl Arguments<'_> {
             // `with every note on it`
             "all" | "every" if terms[at + 1..].iter().take(3).any(|next| next.entry.noun == Some(Noun::Annotation)) => {
             }
-            "full" | "whole" | "every" | "entire" | "complete" | "all" | "entirety" | "entirely" | "completely"
-            | "everything" => self.modifiers.whole = true,
+            "full" | "whole" | "unabridged" | "uncut" | "every" | "entire" | "complete" | "all" | "entirety"
+            | "entirely" | "completely" | "everything" => self.modifiers.whole = true,
             "this" | "here" | "current" | "we're" | "i'm" => self.modifiers.here = true,
             // `recall it for me`
             "for" => {

@@ -20,7 +20,8 @@ impl Binder<'_, '_> {
             };
         let resume = self.node_option(OptionName::Resume, "resume: the id of the delegation")?;
         // `delegate resume z4k8`, `resume the delegation z4k8`
-        let resumes = self.arguments.modifiers.resumes || matches!(self.verb, Verb::Resume | Verb::Continue);
+        let resumes =
+            self.arguments.modifiers.resumes || matches!(self.verb, Verb::Resume | Verb::Continue | Verb::Try);
         let resume = if resume.is_none() && resumes { self.node() } else { resume };
         let goal = self.text_for(&[OptionName::Goal]).or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Goal)));
         let lists = self.arguments.modifiers.lists || self.names(Noun::Delegation);

@@ -220,7 +220,8 @@ impl Binder<'_, '_> {
             arg.key == Some(OptionName::Tokens) || arg.unit == Some(Noun::Token) || arg.noun == Some(Noun::Token)
         });
         // `words:60`, `in 60 words`
-        let words = self.number(|arg| arg.key == Some(OptionName::Content) || arg.unit == Some(Noun::Text));
+        let words = self
+            .number(|arg| arg.key == Some(OptionName::Content) || matches!(arg.unit, Some(Noun::Text | Noun::Word)));
         let n = self.limited("n", MAX_CONTINUATIONS, |arg| arg.key != Some(OptionName::Tokens))?;
         let from = quoted.or_else(|| self.node());
         let n = n.or(self.arguments.modifiers.once.then_some(1));
@@ -276,8 +277,10 @@ impl Binder<'_, '_> {
             })
             .or_else(|| {
                 let line = self.arguments.line;
-                self.arguments
-                    .take(|arg| arg.kind == ArgKind::Name && arg.text.of(line).starts_with(char::is_uppercase))
+                self.arguments.take(|arg| {
+                    let is_capital = arg.text.of(line).starts_with(char::is_uppercase);
+                    arg.kind == ArgKind::Name && is_capital && arg.prep != Some(Prep::In)
+                })
             })?;
         Some(self.arguments.value(&arg))
     }

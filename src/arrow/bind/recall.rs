@@ -83,7 +83,7 @@ impl Binder<'_, '_> {
     /// word.
     fn switched(&mut self, words: &RecallWords<'_>, name: &str) -> bool {
         let line = self.arguments.line;
-        let bounded = line.contains(['"', '“'])
+        let bounded = line.contains(['"', '“', '„', '«', '»', '‹'])
             || self.names(Noun::Tool)
             || self.names(Noun::Summary)
             || self.arguments.items.iter().any(|arg| arg.key == Some(OptionName::Tool));
@@ -241,7 +241,9 @@ impl Binder<'_, '_> {
             || far && !labelled
             || only != RecallFilter::default() && !labelled;
         let in_short = ["in short", "in brief", "briefly"].iter().any(|words| self.arguments.has_bare_word(words));
-        let summary = tool.is_none() && turns.is_none() && (self.names(Noun::Summary) || in_short);
+        let summary = tool.is_none()
+            && turns.is_none()
+            && (self.names(Noun::Summary) || in_short || self.verb == Verb::Summarise);
         let mut search = self.text_for(&[OptionName::Query]);
         let mut label = None;
         if search.is_none() && !self.arguments.line.contains(['"', '“', '`']) && tool.is_none() && turns.is_none() {

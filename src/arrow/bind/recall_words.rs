@@ -26,6 +26,7 @@ static ORDERS: LazyLock<PatternTable<RecallSort>> = LazyLock::new(|| {
         ("newest|latest|freshest ones|hits|results|matches|turns|messages? first", RecallSort::Time),
         ("most recent ones|hits|results|matches|turns|messages? first", RecallSort::Time),
         ("oldest|earliest ones|hits|results|matches|turns|messages? first", RecallSort::Oldest),
+        ("sorted|sort|ordered|order by the? time|date|recency", RecallSort::Time),
         ("chronologically", RecallSort::Oldest),
         ("in chronological order", RecallSort::Oldest),
     ])
@@ -42,6 +43,7 @@ static EXACT: LazyLock<PatternTable<()>> = LazyLock::new(|| {
             "exactly this|these|those|the phrase|words|word|wording|string",
             "exactly as it|they stands|stand|is|was|are|were|written|reads",
             "exactly as written|quoted",
+            "exactly like that|this|so",
             "in exactly this|these|those words",
         ]
         .map(|pattern| (pattern, ())),
@@ -64,14 +66,18 @@ static COUNT: LazyLock<PatternTable<()>> = LazyLock::new(|| {
 /// Words that ask for annotations alone.
 static ANNOTATIONS: LazyLock<PatternTable<()>> = LazyLock::new(|| {
     PatternTable::new(
-        ["in|among|within|from|across the|my|our|all? annotations|notes", "only the? annotations", "annotations only"]
-            .map(|pattern| (pattern, ())),
+        [
+            "in|among|within|from|across the|my|our|all? annotations|notes",
+            "only need|want? the? annotations",
+            "annotations only",
+        ]
+        .map(|pattern| (pattern, ())),
     )
 });
 /// Words for what comes before and after a node.
 static AROUND: LazyLock<PatternTable<()>> = LazyLock::new(|| {
     PatternTable::new(
-        ["before and right|just|directly? after", "around", "surroundings of", "the context of"]
+        ["before and right|just|directly? after", "around", "surroundings of", "context of"]
             .map(|pattern| (pattern, ())),
     )
 });
@@ -135,7 +141,7 @@ impl<'l> RecallWords<'l> {
         let (mut quoted, mut begins, mut escaped) = (false, 0, false);
         let curly = !line.contains('"');
         for (at, c) in line.char_indices() {
-            if (c == '"' || curly && matches!(c, '“' | '”' | '„')) && !escaped {
+            if (c == '"' || curly && matches!(c, '“' | '”' | '„' | '«' | '»' | '‹' | '›')) && !escaped {
                 if !quoted {
                     words.extend(split(&line[begins..at]));
                 }
@@ -241,7 +247,9 @@ impl<'l> RecallWords<'l> {
         // `the agent reviewer`
         let is_agent = at > 0 && self.words[at - 1] == "agent";
         let is_name = at > 0 && who.starts_with(char::is_uppercase) && !is_in(CAPITALIZED_WORDS, who);
-        role.or((is_name || is_agent).then_some(who))
+        // `the reviewer`: agents are named by what they do.
+        let is_doer = at > 0 && self.words[at - 1] == "the" && !lexicon::look_up(who).is_known() && is_doer(who);
+        role.or((is_name || is_agent || is_doer).then_some(who))
     }
 
     /// The age that the turns have at most: `in the last 3 hours`. The second value holds the words
@@ -278,6 +286,13 @@ impl<'l> RecallWords<'l> {
         };
         (0..self.words.len()).find_map(ends)
     }
+}
+
+/// True for a word such as `reviewer` or `editor`, by its ending.
+fn is_doer(word: &str) -> bool {
+    const OTHERS: &str = "letter paper chapter number order other mother father brother sister former latter folder poster newsletter \
+                          trailer ledger register disclaimer header footer";
+    (word.ends_with("er") || word.ends_with("or") || word.ends_with("ist")) && word.len() > 4 && !is_in(OTHERS, word)
 }
 
 /// The words of a text, without the marks around them.

@@ -33,6 +33,13 @@ pub(super) fn is_only_request(line: &str, text: Span) -> bool {
     let named = before.iter().rposition(is_decision);
     // `drop the "x" decision`
     let is_behind = named.is_none() && after.first().is_some_and(is_decision);
+    // `"x" no longer holds, retract that decision`
+    let points = |pair: &[String]| matches!(pair[0].as_str(), "that" | "this") && is_decision(&pair[1]);
+    let ended = ["no longer holds", "no longer stands", "no longer applies"];
+    let is_ended = ended.iter().any(|end| after.join(" ").starts_with(end));
+    if before.is_empty() && is_ended && after.windows(2).any(points) {
+        return !after[3..].iter().any(|word| has(OTHER, word) && word != "and");
+    }
     let quote = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '”' | '’' | '»' | '`');
     let is_apart = line[text.end..].trim_start_matches(quote).starts_with([',', ';', '.', '—', '–', ':', '(']);
     let rest = &after[usize::from(is_behind)..];

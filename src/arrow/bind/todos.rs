@@ -32,7 +32,7 @@ const STATUSES: &[(&str, &[&str])] = &[
 
 impl Binder<'_, '_> {
     /// The status of the items that a line asks for: `show the completed todos`, `which items are done?`.
-    fn status_in_words(&self) -> Option<&'static str> {
+    fn status_in_words(&mut self) -> Option<&'static str> {
         let names = |arg: &Arg| matches!(arg.kind, ArgKind::Text { .. } | ArgKind::Number(_));
         let looks = matches!(self.verb, Verb::See | Verb::Get | Verb::List | Verb::Read | Verb::Tell | Verb::Find);
         let looks = looks || self.arguments.has_bare_word("status");
@@ -40,7 +40,10 @@ impl Binder<'_, '_> {
             return None;
         }
         let said = |words: &[&str]| words.iter().any(|word| self.arguments.has_bare_word(word));
-        STATUSES.iter().find(|(_, words)| said(words)).map(|(status, _)| *status)
+        let (status, words) = STATUSES.iter().find(|(_, words)| said(words))?;
+        let line = self.arguments.line;
+        self.arguments.items.retain(|arg| arg.kind != ArgKind::Name || !words.contains(&arg.text.of(line)));
+        Some(status)
     }
 
     pub(super) fn todo(&mut self) -> Bound {

@@ -165,7 +165,9 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
         let is_name =
             matches!(named, Some(TokenKind::OptionName(OptionName::Doc | OptionName::Label | OptionName::Stash)));
         if !is_name && matches!(term.kind, TokenKind::Word | TokenKind::Number(_) | TokenKind::Flag) {
-            if let Some(noun) = term.entry.noun {
+            // `take a7x2 and put it under b3k9`: the verb of a beginning.
+            let begins = at == 0 && intent.zones[at] == ClauseRole::Before && term.entry.base() == Some(Verb::Take);
+            if let Some(noun) = term.entry.noun.filter(|_| !begins) {
                 features |= Features::noun(noun);
                 let with = term.text.of(line).len() == "with-annotations".len();
                 // `the parent, notes included`
@@ -192,25 +194,7 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
             if let Some(prep) = term.entry.prep.filter(|_| !joins && !infinitive) {
                 features |= Features::prep(prep);
             }
-            if says(line, term) {
-                features |= Features::SAYS;
-            }
-            // `what we decided`
-            if matches!(term.entry.verb, Some((Verb::Decide, Form::Past))) {
-                features |= Features::noun(Noun::Decision);
-            }
-            if matches!(term.text.of(line), "done" | "finished") {
-                features |= Features::DONE;
-            }
-            if matches!(term.text.of(line), "pruned" | "hidden") {
-                features |= Features::PRUNED;
-            }
-            if matches!(term.text.of(line), "documents" | "docs" | "trees" | "agents" | "changes") {
-                features |= Features::KIND;
-            }
-            if matches!(term.text.of(line), "me" | "us" | "myself") {
-                features |= Features::ME;
-            }
+            features |= of_word(line, term);
         }
     }
     if ids > 0 {
@@ -218,6 +202,31 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
     }
     if ids > 1 {
         features |= Features::IDS;
+    }
+    features
+}
+
+/// The features of single words.
+fn of_word(line: &str, term: &AnnotatedToken) -> Features {
+    let mut features = Features::NONE;
+    if says(line, term) {
+        features |= Features::SAYS;
+    }
+    // `what we decided`
+    if matches!(term.entry.verb, Some((Verb::Decide, Form::Past))) {
+        features |= Features::noun(Noun::Decision);
+    }
+    if matches!(term.text.of(line), "done" | "finished") {
+        features |= Features::DONE;
+    }
+    if matches!(term.text.of(line), "pruned" | "hidden") {
+        features |= Features::PRUNED;
+    }
+    if matches!(term.text.of(line), "documents" | "docs" | "trees" | "agents" | "changes") {
+        features |= Features::KIND;
+    }
+    if matches!(term.text.of(line), "me" | "us" | "myself") {
+        features |= Features::ME;
     }
     features
 }
@@ -231,7 +240,9 @@ fn says(line: &str, term: &AnnotatedToken) -> bool {
 
 /// True if the noun at `at` is joined to what stands before it: `the root with its annotations`.
 fn is_joined(terms: &[AnnotatedToken], at: usize) -> bool {
-    let joint = terms[..at].iter().rev().find(|term| term.entry.func != Some(FunctionWord::Det));
+    let is_small =
+        |term: &AnnotatedToken| term.entry.func == Some(FunctionWord::Det) || term.entry.prep == Some(Prep::Of);
+    let joint = terms[..at].iter().rev().find(|term| !is_small(term));
     joint.is_some_and(|term| term.entry.prep == Some(Prep::With) || term.entry.func == Some(FunctionWord::And))
 }
 
@@ -251,6 +262,7 @@ fn of_key(key: OptionName) -> Features {
         OptionName::Turns => Features::noun(Noun::Turn),
         OptionName::Section => Features::noun(Noun::Section),
         OptionName::Summary => Features::noun(Noun::Summary),
+        OptionName::Around => Features::noun(Noun::Archive),
         OptionName::Annotations => Features::noun(Noun::Annotation).or(Features::ANNOTATED),
         _ => Features::NONE,
     }

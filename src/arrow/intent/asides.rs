@@ -17,6 +17,20 @@ impl IntentParser<'_> {
         let purpose = self.is_word(at, &["so"]) && (self.is_word(at + 1, &["that"]) || knows);
         let picks =
             (at + 2..end).any(|at| self.is_word(at, &["pick", "choose", "see", "decide", "talk", "look", "rest"]));
+        // `mark a7x2 so that I find it again, under the name "x"`
+        let between = purpose
+            && self.is_word(at + 1, &["that"])
+            && at > 1
+            && self.terms[at - 1].is_id()
+            && !self.terms[at..end]
+                .iter()
+                .any(|term| matches!(term.entry.noun, Some(Noun::Root | Noun::Parent | Noun::Leaf)))
+            && self.terms.get(end).is_some_and(|mark| mark.is(','))
+            && !self.terms[at..end].iter().any(AnnotatedToken::is_concrete)
+            && !(at..end).any(|at| self.is_word(at, &["only", "nobody", "none", "never", "alone", "not"]));
+        if between {
+            return Some(at..end);
+        }
         let later =
             picks && self.is_word(at, &["then"]) && self.is_word(at + 1, &["we", "i", "you"]) && !self.has_object(at);
         let names = |term: &AnnotatedToken| term.is_id() || term.is_text() || term.kind == TokenKind::File;
@@ -156,6 +170,33 @@ impl IntentParser<'_> {
         let recalls = self.terms.iter().take(4).any(|term| term.entry.base() == Some(Verb::Recall));
         let is_idle = !recalls && self.is_last(end) && !self.has_concrete(at..end) && end > at + 3;
         (behind_argument && is_idle && has_subject && !self.ends_in_place(at + 1)).then_some(at..end)
+    }
+
+    /// A clause on what the speaker does next, before the request: `before I add another one, list the links of a7x2`.
+    pub(super) fn preliminary(&self, at: usize) -> Option<Range<usize>> {
+        let is_own = self.is_word(at + 1, &["i", "we", "i'm", "we're"]);
+        (is_own && self.is_led_off(at)).then(|| at..self.clause_end(at) + 1)
+    }
+
+    /// A purpose before the request: `to be sure that nothing is lost, list what is pruned`.
+    pub(super) fn purpose(&self, at: usize) -> Option<Range<usize>> {
+        let acts = self.verb_at(at + 1).is_some_and(|(verb, _)| !matches!(verb, Verb::Find | Verb::See | Verb::Check))
+            && !self.is_word(at + 1, &["keep", "get", "make", "have", "answer"]);
+        // `to the root, please add a note`
+        let is_place = self.func_at(at + 1) == Some(FunctionWord::Det)
+            || self.terms.get(at + 1).is_some_and(|next| next.entry.noun.is_some() && next.entry.verb.is_none());
+        (!acts && !is_place && self.is_led_off(at)).then(|| at..self.clause_end(at) + 1)
+    }
+
+    /// True if a clause at `at` that names nothing ends in a comma or a colon, behind which a request begins.
+    fn is_led_off(&self, at: usize) -> bool {
+        let end = self.clause_end(at);
+        let marked = self.terms.get(end).is_some_and(|mark| mark.is(',') || mark.is(':'));
+        let asks = matches!(self.verb_at(end + 1), Some((_, Form::Base)))
+            || self.is_word(end + 1, &["please", "let", "let's", "i'd", "we'd", "could", "would", "can", "kindly"]);
+        let open =
+            |at: usize| matches!(self.func_at(at), Some(FunctionWord::If | FunctionWord::Or | FunctionWord::Doubt));
+        end > at + 2 && marked && asks && !self.has_concrete(at..end) && !(at..end).any(open)
     }
 
     /// True if the line ends with a place of at most three words: `the root`, `the last node`.

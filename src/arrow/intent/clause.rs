@@ -306,7 +306,7 @@ impl IntentParser<'_> {
         };
         let no_noun = matches!(self.text_at(from), "no" | "No") && self.terms.get(from + 1).is_some_and(is_noun);
         // `, not just the opening`
-        let what = from + 1 + usize::from(matches!(self.text_at(from + 1), "just" | "only" | "merely" | "on"));
+        let what = from + 1 + usize::from(matches!(self.text_at(from + 1), "just" | "only" | "merely" | "on" | "as"));
         let named =
             self.func_at(what) == Some(FunctionWord::Det) || self.terms.get(what).is_some_and(AnnotatedToken::is_id);
         let marked = from == at && matches!(self.terms[at - 1].kind, TokenKind::Mark(',' | '(' | '—' | '–' | ';'));

@@ -104,7 +104,9 @@ impl IntentParser<'_> {
         match lexicon::lower(term.text.of(self.line), &mut buffer)? {
             b"if" | b"when" | b"whenever" => self.leave(at),
             b"keep" => self.limit(at),
+            b"before" if at == 0 => self.preliminary(at),
             b"before" => self.deadline(at),
+            b"to" if at == 0 => self.purpose(at),
             b"where" => self.position(at),
             b"i" | b"we" | b"you" | b"there" if at > 0 => self.possession(at),
             b"i" | b"we" | b"i'm" | b"we're" | b"i've" | b"we've" if at == 0 => self.ignorance(at),

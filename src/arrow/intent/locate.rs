@@ -39,6 +39,9 @@ impl IntentParser<'_> {
                 return self.request_after_question().unwrap_or((Utterance::Question, None, 0));
             }
             ClauseStart::Utterance(Utterance::Negated) => {
+                if let Some(reading) = self.request_after_denial() {
+                    return reading;
+                }
                 let Some((verb, group)) = self.opposite() else { return (Utterance::Negated, None, 0) };
                 self.zones[..verb].fill(ClauseRole::Before);
                 return self.request(verb, group);
@@ -55,7 +58,7 @@ impl IntentParser<'_> {
             // `with a7x2 and b3k9 I want a diff`
             if at > 1
                 && self.func_at(at) == Some(FunctionWord::Subject)
-                && phrases::asks_politely(self.line, &self.terms[at..])
+                && (phrases::asks_politely(self.line, &self.terms[at..]) || self.answers(at))
                 && !self.tells(at)
                 && let ClauseStart::Request(verb, group) = self.head(at, false)
             {
@@ -95,6 +98,25 @@ impl IntentParser<'_> {
         self.request_without_verb().unwrap_or((Utterance::Remark, None, 0))
     }
 
+    /// Reading of the request behind words that deny nothing that is asked: `nothing useful here, go to the next sibling`.
+    fn request_after_denial(&mut self) -> Option<Reading> {
+        let comma = self.terms.iter().position(|term| matches!(term.kind, TokenKind::Mark(',' | ';' | '.' | '!')))?;
+        let idle =
+            self.is_word(0, &["no", "nothing", "nah", "nope"]) || self.is_word(0, &["not"]) && self.is_word(1, &["so"]);
+        let acts = |at: usize| self.terms[at].entry.verb.is_some() && self.terms[at].entry.noun.is_none();
+        let is_idle = idle && !self.has_concrete(0..comma) && !(1..comma).any(acts);
+        if !is_idle {
+            return None;
+        }
+        match self.head(comma + 1, false) {
+            ClauseStart::Request(verb, group) if self.has_object(verb) => {
+                self.zones[..comma].fill(ClauseRole::Before);
+                Some(self.request(verb, group))
+            }
+            _ => None,
+        }
+    }
+
     /// Utterance type of a line whose first words alone decide it.
     fn opening(&self) -> Option<Utterance> {
         if self.only_names() {
@@ -122,8 +144,10 @@ impl IntentParser<'_> {
         if self.is_word(0, &["help"]) && self.is_word(1, &["yourself", "yourselves"]) {
             return Some(Utterance::Remark);
         }
+        // `same for a7x2`, `again with a7x2`
+        let repeats = self.is_word(0, &["same", "again", "ditto", "likewise"]) && self.is_word(1, &["for", "with"]);
         // `one could prune a7x2`
-        if self.is_word(0, &["one"]) && self.func_at(1) == Some(FunctionWord::Modal) {
+        if repeats || self.is_word(0, &["one"]) && self.func_at(1) == Some(FunctionWord::Modal) {
             return Some(Utterance::Remark);
         }
         None
@@ -245,13 +269,20 @@ impl IntentParser<'_> {
         let records = matches!(self.text_at(0).to_ascii_lowercase().as_str(), "it" | "it's" | "decided" | "resolved")
             && self.terms[verb + 1..].iter().take(2).any(AnnotatedToken::is_text)
             && !(0..verb).any(|at| matches!(self.text_at(at), "was" | "were" | "had"));
-        records.then_some(verb)
+        // `we have decided: "x"`
+        let announces = self.is_word(0, &["we", "we've", "i", "i've"])
+            && self.is_word(verb, &["decided", "agreed", "resolved"])
+            && (1..verb).all(|at| self.is_word(at, &["have", "hereby", "now", "finally", "just"]))
+            && matches!(&self.terms[verb + 1..], [mark, text] | [mark, text, _] if mark.is(':') && text.is_text())
+            && self.is_last(verb + 3);
+        (records || announces).then_some(verb)
     }
 
     /// Reading of the request that begins behind the mark, conjunction or `please` at `at`.
     fn request_after_mark(&mut self, at: usize) -> Option<Reading> {
         if (self.is_boundary(at) && self.func_at(at) != Some(FunctionWord::Or) || self.has_please(at))
             && let ClauseStart::Request(verb, group) = self.head(at + 1, false)
+            && !self.labels_stash(verb)
             && (self.has_object(verb)
                 || !self.tells(at)
                 || verb + 1 == self.terms.len() && matches!(group, Verb::Undo | Verb::Redo))
@@ -272,6 +303,22 @@ impl IntentParser<'_> {
             return Some(self.request(verb, group));
         }
         None
+    }
+
+    /// `to a7x2 I reply: "x"`: true if the subject at `at` says what it writes under a node.
+    fn answers(&self, at: usize) -> bool {
+        self.is_word(at, &["i", "we"])
+            && matches!(self.terms[0].entry.prep, Some(Prep::To | Prep::Under | Prep::On))
+            && matches!(self.verb_at(at + 1), Some((Verb::Respond | Verb::Get, Form::Base)))
+            && self.is_word(at + 1, &["answer", "reply", "respond", "say", "give"])
+            && self.terms.last().is_some_and(AnnotatedToken::is_text)
+    }
+
+    /// `a summary of a7x2-b3k9 into the stash, label "x"`: true if the word at `at` names the label of what stands before it.
+    fn labels_stash(&self, at: usize) -> bool {
+        self.terms[at].entry.noun == Some(Noun::Label)
+            && self.terms.get(at + 1).is_some_and(AnnotatedToken::is_text)
+            && self.terms[..at].iter().any(|term| term.entry.noun == Some(Noun::Stash))
     }
 
     /// True if the tokens before `end` are an argument of the request behind them: a document, a cut's place (`after 260

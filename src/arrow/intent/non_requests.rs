@@ -110,6 +110,12 @@ impl IntentParser<'_> {
             {
                 Some((verb, group))
             }
+            // `don't let me lose a7x2, pin it`
+            ClauseStart::Request(verb, group @ (Verb::Pin | Verb::Bookmark))
+                if self.only_points(verb) && (1..end).any(|at| self.is_word(at, &["lose", "forget"])) =>
+            {
+                Some((verb, group))
+            }
             _ => None,
         }
     }

@@ -5,8 +5,13 @@ use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lex::ARROWS,
     lexicon::{Form, FunctionWord, Noun, Prep, Verb},
+    option_name::OptionName,
     phrases,
 };
+
+/// Nouns of what belongs to a place: `the links of the parent` names no place to go to.
+const LISTED: [Noun; 7] =
+    [Noun::Continuation, Noun::Annotation, Noun::Link, Noun::Version, Noun::Summary, Noun::Sibling, Noun::Bookmark];
 
 impl IntentParser<'_> {
     /// True if the verb at `at` has an object, if only a word that points back.
@@ -96,6 +101,10 @@ impl IntentParser<'_> {
         self.terms.get(at).map_or("", |term| term.text.of(self.line))
     }
 
+    fn text_of(&self, term: &AnnotatedToken) -> &str {
+        term.text.of(self.line)
+    }
+
     /// True if a clause may end at `at`: a mark, or a conjunction.
     pub(super) fn is_boundary(&self, at: usize) -> bool {
         let Some(term) = self.terms.get(at) else { return false };
@@ -124,7 +133,13 @@ impl IntentParser<'_> {
         let document = has(Noun::Doc);
         // `the section "Methods" of report.md`
         let section = has(Noun::Section) && (document || self.terms.iter().any(|term| term.kind == TokenKind::File));
-        let text = texts > usize::from(document) + usize::from(section);
+        // `three continuations of a7x2, and what I want is "x"`: an instruction is no content.
+        let instructs = |term: &AnnotatedToken| {
+            term.kind == TokenKind::OptionName(OptionName::Content)
+                && OptionName::named(term.text.of(self.line)) != Some(OptionName::Content)
+        };
+        let instructed = has(Noun::Continuation) && self.terms.iter().any(instructs);
+        let text = texts > usize::from(document) + usize::from(section) && !instructed;
         let verb = self.terms.iter().position(|term| {
             term.kind == TokenKind::Word
                 && term.entry.base().is_some()
@@ -139,8 +154,15 @@ impl IntentParser<'_> {
                 || matches!(term.kind, TokenKind::Mark(_))
         };
         let start = self.terms.iter().take_while(pads).count().min(self.terms.len() - 1);
+        // `a new wording for a7x2: "x"`
+        let rewords = |term: &AnnotatedToken| {
+            !term.is_text() && matches!(self.text_of(term), "wording" | "rewording" | "rephrasing" | "rewrite")
+        };
         match verb {
             Some((at, verb)) => (at, verb),
+            // `around a7x2`
+            None if self.is_word(0, &["around"]) && self.terms.len() < 4 => (self.terms.len(), Verb::Recall),
+            None if texts == 1 && self.terms.iter().take(4).any(rewords) => (self.terms.len(), Verb::Edit),
             // `off to a7x2`, `okay then, on to a7x2`
             None if self.terms[start].entry.prep.is_some()
                 && self.terms.get(start + 1).is_some_and(|to| to.entry.prep == Some(Prep::To)) =>
@@ -150,9 +172,7 @@ impl IntentParser<'_> {
             None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => (0, Verb::Go),
             // `the previous sibling, please`
             None if !self.terms.iter().any(AnnotatedToken::is_id)
-                && ![Noun::Continuation, Noun::Annotation, Noun::Link, Noun::Version, Noun::Summary]
-                    .into_iter()
-                    .any(has)
+                && !LISTED.into_iter().any(has)
                 && self.terms.iter().any(|t| {
                     matches!(t.entry.noun, Some(Noun::Next | Noun::Previous | Noun::Parent | Noun::Root | Noun::Leaf))
                 }) =>

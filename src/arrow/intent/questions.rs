@@ -17,6 +17,8 @@ impl IntentParser<'_> {
                 Some(self.question(at))
             }
             Some(FunctionWord::Why) => Some(ClauseStart::Utterance(Utterance::Question)),
+            // `having read a7x2, continue it`: a participle.
+            Some(FunctionWord::Have) if text.eq_ignore_ascii_case("having") => Some(ClauseStart::Other),
             // `do it again, redo`
             Some(FunctionWord::Do)
                 if first

@@ -44,6 +44,11 @@ impl IntentParser<'_> {
         {
             return false;
         }
+        // `stash "opening": a7x2`: the node's words.
+        let is_node = self.terms.get(at).is_some_and(AnnotatedToken::is_id) && at + 1 == self.terms.len();
+        if is_node && matches!(self.verb_at(verb), Some((Verb::Stash, _))) {
+            return false;
+        }
         // `settle it: decide "…"`
         let again = self.verb_at(at).is_some_and(|again| self.verb_at(verb) == Some(again));
         if again && self.terms.get(at + 1).is_some_and(AnnotatedToken::is_text) {

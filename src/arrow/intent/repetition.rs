@@ -96,7 +96,8 @@ impl IntentParser<'_> {
             );
         about && !(at..self.terms.len()).any(|at| {
             self.is_boundary(at)
-                && matches!(self.imperative(at + 1, false, false), ClauseStart::Request(verb, _) if self.has_argument(verb))
+                && matches!(self.imperative(at + 1, false, false), ClauseStart::Request(verb, _)
+                    if self.has_argument(verb) || self.func_at(at) == Some(FunctionWord::Then) && self.only_points(verb))
         })
     }
 }

@@ -82,6 +82,25 @@ impl IntentParser<'_> {
         {
             return Some((at, Verb::Add));
         }
+        // `this node needs a new wording: "x"`
+        let is_node = self.terms[subject].is_id()
+            || matches!(self.terms[subject].entry.noun, Some(Noun::Parent | Noun::Root | Noun::Node | Noun::Leaf));
+        if at <= subject + 2
+            && is_node
+            && matches!(self.text_at(at), "needs" | "gets" | "requires" | "deserves")
+            && (at + 1..at + 4).any(|at| matches!(self.text_at(at), "wording" | "text" | "rewording"))
+            && self.terms[at + 1..].iter().any(AnnotatedToken::is_text)
+        {
+            return Some((at, Verb::Edit));
+        }
+        // `the agent "x" shall continue a7x2`
+        let is_agent = self.terms[..before].iter().take(3).any(|term| term.entry.noun == Some(Noun::Agent));
+        if is_agent
+            && matches!(self.text_at(before), "shall" | "should" | "must" | "is")
+            && self.verb_at(at) == Some((Verb::Continue, Form::Base))
+        {
+            return Some((at, Verb::Continue));
+        }
         // `item 5 is done`, `task 2 has been cancelled`
         if self.terms[subject].entry.noun == Some(Noun::Todo)
             && matches!(self.text_at(before), "is" | "are" | "was" | "be" | "been" | "'s")

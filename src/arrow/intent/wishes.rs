@@ -81,7 +81,9 @@ impl IntentParser<'_> {
                 && self.is_word(at + 2, &["i", "we"])
                 && self.is_word(at + 3, &["need", "want", "require", "ask"]) =>
             {
-                at + 4 + usize::from(self.is_word(at + 4, &["for"]) && self.is_last(at + 5))
+                let to = self.is_word(at + 4, &["to"]) && self.is_word(at + 5, &["see", "read", "have", "know"]);
+                let asked = usize::from(self.is_word(at + 4, &["for"]) && self.is_last(at + 5));
+                at + 4 + if to { 2 } else { asked }
             }
             _ if is
                 && self.is_word(adverbs(at + 1), &["needed", "wanted", "required", "requested", "welcome", "due"])

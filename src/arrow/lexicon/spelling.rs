@@ -23,8 +23,10 @@ impl Typos {
         let mut shortened: Map<Box<[u8]>, Vec<&'static str>> = Map::default();
         let verbs = verbs::VERBS.iter().flat_map(|(_, bases)| bases.split_whitespace());
         let nouns = word_lists::NOUNS.iter().flat_map(|(_, names)| names.split_whitespace());
-        let others =
-            ["please", "under", "below", "from", "with", "into", "the", "append", "exact", "full", "scope", "since"];
+        let others = [
+            "please", "under", "below", "from", "with", "into", "the", "append", "exact", "full", "scope", "since",
+            "which", "what", "where", "about", "again", "first", "newest", "oldest",
+        ];
         for word in verbs.chain(nouns).chain(others).filter(|word| word.len() >= 3) {
             shortened.entry(word.as_bytes().into()).or_default().push(word);
             for at in 0..word.len() {

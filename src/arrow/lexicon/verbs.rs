@@ -6,7 +6,7 @@ use super::Verb;
 pub(super) const VERBS: &[(Verb, &str)] = &[
     (
         Verb::See,
-        "reproduce exhibit know quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit reopen open peek examine render preview reveal study glance print eyeball review \
+        "reproduce exhibit know quote recite present unfold unroll browse explore scan peruse consult view see look show display inspect reread re-read revisit reopen open peek examine render preview reveal study glance print eyeball review \
          observe visualise visualize expand hear examine reexamine scrutinise scrutinize witness zoom prettyprint page watch",
     ),
     (
@@ -66,11 +66,11 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
         "rehome drag slide rebase shunt move mv relocate transplant graft transfer reparent shift rehang reattach resettle replant rehouse transpose",
     ),
     (Verb::Split, "slice halve bisect partition split divide cleave sunder cleave dissect"),
-    (Verb::Exclude, "mute exclude omit suppress blacklist un-include unlist"),
+    (Verb::Exclude, "mute withhold exclude omit suppress blacklist un-include unlist"),
     (Verb::Include, "unmute include readmit reinclude un-exclude unexclude"),
     (
         Verb::Unlink,
-        "unlink disconnect detach untie sever unhook decouple dissociate disassociate uncouple unbind unpair un-link unchain delink",
+        "unlink dissolve disconnect detach untie sever unhook decouple dissociate disassociate uncouple unbind unpair un-link unchain delink",
     ),
     (Verb::Read, "read cat skim less sed"),
     (Verb::Write, "pen type write append prepend insert echo"),
@@ -89,7 +89,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Delegate, "delegate assign outsource entrust subcontract dispatch offload"),
     (Verb::Hand, "hand pass farm"),
     (Verb::Search, "search google websearch ddg bing duckduckgo web-search"),
-    (Verb::Find, "hunt scour dig find lookup research investigate"),
+    (Verb::Find, "hunt scour comb dig find lookup research investigate"),
     (Verb::Think, "deliberate think ponder reflect muse contemplate mull brainstorm ruminate meditate"),
     (Verb::Pause, "pause stop wait"),
     (Verb::Help, "help man usage explain"),
@@ -97,7 +97,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Add, "add attach create enter"),
     (Verb::Make, "make draft compose"),
     (Verb::Leave, "leave"),
-    (Verb::Summarise, "summarise summarize recap"),
+    (Verb::Summarise, "summarise summarize recap sum"),
     (Verb::Replace, "replace swap substitute overwrite"),
     (Verb::Take, "take"),
     (Verb::Bring, "bring"),
@@ -209,7 +209,7 @@ pub(super) const ORDINARY: &str = "\
     freed frown fry full fuss gang gaze gist git giver gold gone grain grant great grey grind grip grown guild gust \
     hack hall handy hard harm hash haste hatch haul haven heap hear heart heat heck heir held hell herd hide \
     hike hint hints hire hold hole home hood hope horse host hosts house hover hull hunk hurt ide ill indeed ink \
-    inline jobs joint kelp kick kind kinds king knead kneel knew knob known lacks lag lark last latch lawyers \
+    inline jobs joint kelp kick kind kinds king knead kneel knew knob known lacks lag lane lark last latch lawyers \
     layer lazy lead leak leap lens les lest lick lie lies like lime line lint lints lis list lit live lives load \
     lock lone loop loose lose loss losses lost lots love luck lung lure lust main man many march marge marks \
     mars mask masks mast match math mean meet men mere mess met mild mill mime mind mist moan modal mode models \

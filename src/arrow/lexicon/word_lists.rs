@@ -60,7 +60,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     ),
     (Noun::Tool, "tool tools command commands op operation"),
     (Noun::Help, "help usage manual documentation instructions syntax"),
-    (Noun::Context, "context prompt"),
+    (Noun::Context, "context prompt ctx"),
     (Noun::Background, "background"),
     (Noun::Web, "web internet online net www"),
     (Noun::Label, "label name title heading key tag"),
@@ -92,7 +92,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::News, "news"),
     (Noun::Prose, "prose"),
     (Noun::Outcome, "outcome"),
-    (Noun::List, "list listing"),
+    (Noun::List, "list listing enumeration inventory rollcall roll-call"),
     (Noun::Plan, "plan agenda"),
     (Noun::Character, "character characters chars char offset"),
     (Noun::Copy, "copy duplicate clone"),
@@ -104,6 +104,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Query, "query"),
     (Noun::Depth, "depth"),
     (Noun::Restoration, "life restoration reinstatement recovery revival"),
+    (Noun::Undone, "undone-changes"),
     (Noun::Maximum, "max maximum limit ceiling"),
     (Noun::State, "state status overview progress"),
 ];
@@ -113,7 +114,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     (
         FunctionWord::Pad,
         "svp fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please plese pleas plase pleaes pls plz plss plsss plzz plis always thx thanx tks kindly just now ok okay alright well also first finally quickly again too both really \
-         actually simply straight quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
+         actually simply straight quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging lying presently altogether commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly approximately circa safely gently suddenly badly lastly firstly namely obviously clearly \
          certainly definitely shortly quietly cleanly accordingly honestly hopefully merely truly freshly newly recently previously immediately directly currently still already \
          instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early today hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
@@ -129,7 +130,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     (FunctionWord::One, "one ones"),
     (
         FunctionWord::Adjective,
-        "fail remains remaining required available active small tiny bird bird's-eye eye than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety exact failed last latest newest recent new old full-text short long quick brief good better best current \
+        "fail remains remaining required available active small tiny bird bird's-eye eye than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety unabridged uncut exact failed last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked complete plenty enough sufficient previous-one labelled-one existing single separate different quiet weak dead strong important key \
          earlier funny little second third operational",
@@ -167,7 +168,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     (
         FunctionWord::Not,
         "not no never rather don't dont doesn't doesnt didn't didnt won't wont wouldn't shouldn't couldn't can't cannot cant \
-         haven't hasn't hadn't mustn't needn't none neither mightn't without hardly nowhere nothing nay kidding joking jk nah nope",
+         haven't hasn't hadn't mustn't needn't none neither mightn't without hardly nowhere nothing nay w/o kidding joking jk nah nope",
     ),
 ];
 
@@ -195,7 +196,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::Back, "back"),
     (Prep::Out, "out outside"),
     (Prep::Off, "off"),
-    (Prep::Down, "down"),
+    (Prep::Down, "down downward downwards"),
     (Prep::Aside, "aside"),
     (Prep::Away, "away"),
     (Prep::Together, "together"),
@@ -214,6 +215,7 @@ pub(super) const OPTION_WORDS: &[(super::OptionName, &str)] = &[
     (super::OptionName::Include, "including"),
     (super::OptionName::Agent, "using"),
     (super::OptionName::Section, "headed"),
+    (super::OptionName::Criteria, "criteria criterion"),
 ];
 
 /// Numbers in words.

@@ -3,7 +3,7 @@
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lex::Span,
-    lexicon::{FunctionWord, Noun, Verb},
+    lexicon::{FunctionWord, Noun, Prep, Verb},
 };
 
 /// The agent of `where the planner is`, which begins at `at`, and the index behind it.
@@ -44,4 +44,16 @@ pub(super) fn is_owner(line: &str, term: &AnnotatedToken) -> bool {
 
 pub(super) fn is_position(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
     terms.get(at).is_some_and(|term| matches!(term.text.of(line), "position" | "place" | "spot"))
+}
+
+/// The agent of `position of the agent "editor"`, which begins at `at`, and the index behind it.
+pub(super) fn position_of_agent(terms: &[AnnotatedToken], at: usize) -> Option<(TokenKind, Span, usize)> {
+    let of = terms.get(at + 1).is_some_and(|of| of.entry.prep == Some(Prep::Of));
+    let det = terms.get(at + 2).is_some_and(|next| next.entry.func == Some(FunctionWord::Det));
+    let noun = at + 2 + usize::from(det);
+    let titled = terms.get(noun).is_some_and(|noun| noun.entry.noun == Some(Noun::Agent));
+    let end = noun + usize::from(titled);
+    let name = terms.get(end).filter(|name| name.kind == TokenKind::Name || titled && name.is_text())?;
+    let escapes = name.kind == (TokenKind::Text { escapes: true });
+    (of && at > 0).then_some((TokenKind::AgentPosition { escapes }, name.text, end + 1))
 }

@@ -223,7 +223,10 @@ impl RequestWords<'_> {
         // `could I prune a7x2`
         let asks_leave = asks_leave
             || self.is(0, &["may", "could", "can", "shall", "should"]) && self.is(1, &["i"]) && candidate.verb == 2;
-        if changes && tool != Tool::Continue && asks_leave {
+        // `can I see all items of the plan?`
+        let looks = tool == Tool::Todo && matches!(candidate.group, Verb::See | Verb::Get | Verb::List);
+        let begs = (0..candidate.verb).any(|at| self.is(at, &["please", "kindly"]));
+        if changes && !looks && !begs && tool != Tool::Continue && asks_leave {
             return Some(terms[0].whole);
         }
         // `move a7x2 there`: the node is moved, not the position.

@@ -52,6 +52,8 @@ pub(super) fn collect_args<'a>(
                     arg.kind,
                     args::ArgKind::Id
                         | args::ArgKind::IdRange { .. }
+                        | args::ArgKind::BookmarkLabel { .. }
+                        | args::ArgKind::AgentPosition { .. }
                         | args::ArgKind::File
                         | args::ArgKind::Text { .. }
                 )

@@ -8,7 +8,7 @@ use super::target;
 use crate::{
     arrow::{
         annotate_tokens::{AnnotatedToken, TokenKind},
-        args::{ArgKind, Arguments},
+        args::{Arg, ArgKind, Arguments},
         classify::Candidate,
         intent::{ClauseRole, Intent},
         lex::Span,
@@ -30,9 +30,12 @@ pub(super) fn dropped_word(
     }
     // `look at a7x2 with fresh eyes`
     let joined = |prep: Option<Prep>| {
-        prep == Some(Prep::By) || !looks && matches!(prep, Some(Prep::With | Prep::For | Prep::At))
+        prep == Some(Prep::By) || !looks && matches!(prep, Some(Prep::With | Prep::For | Prep::At | Prep::In))
     };
-    let name = arguments.items.iter().find(|arg| arg.kind == ArgKind::Name && joined(arg.prep));
+    let name = arguments.items.iter().find(|arg| {
+        let is_idle = arg.prep == Some(Prep::In) && IN_PHRASES.contains(&arg.text.of(arguments.line));
+        arg.kind == ArgKind::Name && (joined(arg.prep) || limits(arguments.line, arg, candidate.tool)) && !is_idle
+    });
     let asked = |at: usize| matches!(intent.zones.get(at), Some(ClauseRole::Main));
     let noun = terms.iter().enumerate().find(|(at, term)| {
         asked(*at)
@@ -95,6 +98,23 @@ pub(super) fn dropped_word(
     name.map(|arg| arg.text).or_else(|| {
         object.or(noun).or(twice).or(whom).or(setting).or(form).or(adverb).or(described).map(|(_, term)| term.text)
     })
+}
+
+/// Words of phrases behind `in` that limit nothing: `in case we want it back`, `cut it in half`.
+const IN_PHRASES: &[&str] = &["case", "half", "halves", "brief", "haste", "order", "front", "workspace"];
+
+/// True for the name of `recall search "x" on weekdays`, `view a7x2 in red` or `respond a7x2 "x" as Ada`.
+fn limits(line: &str, arg: &Arg, tool: Tool) -> bool {
+    let words: &[&str] = match tool {
+        Tool::Recall => &["in", "on", "from", "with"],
+        Tool::View | Tool::Tree | Tool::List => &["in"],
+        Tool::Respond => &["as"],
+        _ => return false,
+    };
+
+    let before = line[..arg.text.start].split_whitespace().next_back();
+    let is_role = matches!(arg.text.of(line), "human" | "humans" | "user" | "owner");
+    !is_role && before.is_some_and(|before| words.contains(&before))
 }
 
 /// `add a todo "x" for the researcher`

@@ -77,12 +77,18 @@ fn option_length(terms: &[AnnotatedToken]) -> Option<usize> {
 
 fn leading_phrase(line: &str, terms: &[AnnotatedToken]) -> Option<Reordered> {
     let first = terms.first()?;
-    let leads = matches!(first.entry.prep, Some(Prep::With | Prep::In | Prep::At | Prep::As | Prep::From | Prep::By));
+    let leads = matches!(first.entry.prep, Some(Prep::With | Prep::In | Prep::At | Prep::As | Prep::From | Prep::By))
+        || first.text.of(line).eq_ignore_ascii_case("using");
     let comma = terms.iter().take(MAX_PHRASE).position(|term| term.is(',')).filter(|comma| leads && *comma > 1)?;
     let (phrase, request) = (&terms[..comma], &terms[comma + 1..]);
+    // `using the agent "Marlowe", continue from a7x2`
+    let names_agent = phrase.iter().any(|term| term.entry.noun == Some(Noun::Agent));
     let is_part = |term: &AnnotatedToken| {
         let acts = term.entry.base().is_some() && term.entry.noun.is_none() && term.entry.prep.is_none();
-        !term.is_text() && !acts && !intent::is_finite(term) && term.entry.func != Some(FunctionWord::Subject)
+        (!term.is_text() || names_agent)
+            && !acts
+            && !intent::is_finite(term)
+            && term.entry.func != Some(FunctionWord::Subject)
     };
     let begin = request.first()?;
     let asks = begin.entry.base().is_some()

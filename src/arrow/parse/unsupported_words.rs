@@ -1,6 +1,7 @@
 //! Words that ask for something that a command has no argument for: `undo until a7x2`, `edit a7x2 append "t"`. A line with one
 //! is refused, since the command would do something else.
 
+mod limiting_words;
 mod misplaced_words;
 mod word_table;
 
@@ -32,7 +33,7 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candid
     }
     // `move a7x2 from b3k9`: only a place to go to is an argument.
     if matches!(candidate.tool, Tool::Move | Tool::Copy)
-        && words.find(|at| words.is(at, &["to", "under", "below", "beneath", "into", "onto", "there"])).is_none()
+        && !(0..terms.len()).any(|at| words.is(at, &["to", "under", "below", "beneath", "into", "onto", "there"]))
     {
         let away = words.find(|at| words.is(at, &["from"]) && words.kind(at + 1).is_some_and(is_node));
         if away.is_some() {
@@ -62,6 +63,9 @@ pub(super) fn lost_limit(
     let words = VerbTail { line, terms, intent, candidate };
     if turns.is_some() {
         // `the last 5 turns`, `turns 5-`, `turns -5`
+        if words.is(0, &["last", "first", "latest", "newest"]) {
+            return Some(terms[0].whole);
+        }
         return words.find(|at| {
             words.is(at, &["last", "first", "latest", "newest"]) && words.kind(at + 1).is_some_and(is_number)
                 || terms[at].is('-')
@@ -162,7 +166,12 @@ impl VerbTail<'_> {
 
     /// Finds a word behind the verb, also in a remark.
     fn behind_verb(&self, fits: impl Fn(usize) -> bool) -> Option<Span> {
-        (self.candidate.verb + 1..self.terms.len()).find(|at| fits(*at)).map(|at| self.terms[at].whole)
+        (self.begin()..self.terms.len()).find(|at| fits(*at)).map(|at| self.terms[at].whole)
+    }
+
+    /// Position behind the verb; of a line without a verb, behind its first word.
+    fn begin(&self) -> usize {
+        if self.candidate.verb < self.terms.len() { self.candidate.verb + 1 } else { 1 }
     }
 
     /// Positions of the request behind its verb.
@@ -170,12 +179,10 @@ impl VerbTail<'_> {
         let end = self.intent.raw.map_or(usize::MAX, |raw| raw.start);
         // What says when or how far is an aside of these.
         let asides = matches!(self.candidate.tool, Tool::Undo | Tool::Redo | Tool::Recall);
-        (self.candidate.verb + 1..self.terms.len()).filter(move |at| self.terms[*at].whole.start < end).filter(
-            move |at| {
-                let asked = matches!(self.intent.zones.get(*at), Some(ClauseRole::Main | ClauseRole::Relative));
-                asides || asked || matches!(self.terms[*at].kind, TokenKind::Mark(_))
-            },
-        )
+        (self.begin()..self.terms.len()).filter(move |at| self.terms[*at].whole.start < end).filter(move |at| {
+            let asked = matches!(self.intent.zones.get(*at), Some(ClauseRole::Main | ClauseRole::Relative));
+            asides || asked || matches!(self.terms[*at].kind, TokenKind::Mark(_))
+        })
     }
 
     /// Finds `colour:sepia`: a name and a value without a space between them, which no option is.

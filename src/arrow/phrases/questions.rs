@@ -135,6 +135,9 @@ impl<'q> Question<'q> {
             return Some(Verb::Help);
         }
         let files = self.terms.iter().filter(|term| term.kind == TokenKind::File).count();
+        if ids == 0 && is_what && self.asks_for_subject(files) {
+            return Some(Verb::Summarise);
+        }
         if files == 1 && ids == 0 && is_what && !self.names_other_operation() {
             return Some(Verb::See);
         }
@@ -155,7 +158,8 @@ impl<'q> Question<'q> {
             return Some(verb);
         }
         // `which documents are there?`
-        let exist = ["there", "exist", "have", "available", "here", "around", "active", "working", "use", "see"];
+        let exist =
+            ["there", "exist", "have", "available", "here", "around", "active", "working", "use", "see", "made"];
         if ids == 0 && super::asks_which(self.line, self.terms) && self.has_word(&exist) && self.is_plain() {
             return Some(Verb::List);
         }
@@ -189,6 +193,9 @@ impl<'q> Question<'q> {
         if first != "what" || ids != 0 {
             return None;
         }
+        if self.asks_for_help() {
+            return Some(Verb::Help);
+        }
         let is_number = |term: &AnnotatedToken| matches!(term.kind, TokenKind::Number(_) | TokenKind::Range(..));
         if self.has_noun(Noun::Turn) && self.terms.iter().any(is_number) {
             return Some(Verb::Recall);
@@ -197,6 +204,21 @@ impl<'q> Question<'q> {
             return Some(Verb::Recall);
         }
         (self.has_noun(Noun::Tool) && self.has_word(&["are", "do", "can", "have"]) && is_short).then_some(Verb::Help)
+    }
+
+    /// True for `what is plan.md about?` and `what's the doc "cast" about?`.
+    fn asks_for_subject(&self, files: usize) -> bool {
+        let texts = self.terms.iter().filter(|term| term.is_text()).count();
+        let is_document = files == 1 && texts == 0 || files == 0 && texts == 1 && self.has_noun(Noun::Doc);
+        let ends_in_about = self.terms.last().is_some_and(|last| last.entry.prep == Some(Prep::About));
+        is_document && ends_in_about && self.is_certain()
+    }
+
+    /// True for `what can I do here?`.
+    fn asks_for_help(&self) -> bool {
+        let words = |at: usize| word(self.line, self.terms, at);
+        let asks = words(1) == "can" && matches!(words(2), "i" | "I" | "we") && words(3) == "do";
+        asks && (self.terms.len() == 4 || self.terms.len() == 5 && matches!(words(4), "here" | "now"))
     }
 
     /// Answers questions about the plan: `which todos are done?`, `what remains to be done?`.

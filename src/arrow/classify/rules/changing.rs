@@ -116,6 +116,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Drop;
     }
     Decide {
+        Link if n(Noun::Link), Features::ID;
         Switch if Features::ID, p(Prep::At) => but Features::TEXT;
         Decide;
     }
@@ -129,6 +130,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
     }
     Todo { Todo; }
     Put {
+        Redo => any n(Noun::Undone) => but Features::ID, Features::TEXT;
         Continue if n(Noun::Continuation), Features::NUMBER, p(Prep::From);
         Diff if p(Prep::Side), Features::IDS;
         Diff if p(Prep::Against), Features::IDS;
@@ -174,6 +176,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Respond if Features::ID, Features::TEXT;
     }
     Make {
+        Redo => any n(Noun::Undone) => but Features::ID, Features::TEXT;
         List if n(Noun::List) => any n(Noun::Agent), n(Noun::Doc), n(Noun::Change), LISTED => but Features::TEXT, Features::FILE;
         Switch if n(Noun::Here), Features::ID => but Features::TEXT;
         Copy if n(Noun::Copy);
@@ -254,6 +257,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Move if Features::IDS, p(Prep::Under);
         Bookmark if n(Noun::Bookmark), Features::ID;
         Diff if p(Prep::Against), Features::IDS;
+        _ if p(Prep::On), p(Prep::With);
         Pin if p(Prep::On), p(Prep::To), Features::ID;
         Exclude if n(Noun::Context), p(Prep::Out);
         Pin if n(Noun::Context);

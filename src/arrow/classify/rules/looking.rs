@@ -6,6 +6,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
     See {
         Recall if Features::SAYS, Features::TEXT => but Features::ID, Features::FILE, n(Noun::Doc), n(Noun::Web);
         Recall if Features::TEXT, Features::ID, p(Prep::For), p(Prep::Under);
+        Recall if Features::TEXT, n(Noun::Tree), p(Prep::For) => but Features::ID, n(Noun::Web);
         List if n(Noun::List) => any n(Noun::Agent), n(Noun::Doc), n(Noun::Change);
         Help if n(Noun::Help) => but Features::ID;
         Delegate if n(Noun::Delegation) => but Features::ID, Features::TEXT;
@@ -66,6 +67,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Restore if n(Noun::Restoration), Features::ID;
         Restore if p(Prep::Back), Features::ID => but Features::ME, p(Prep::To);
         Exclude if n(Noun::Context), p(Prep::Out);
+        Recall if n(Noun::Context), p(Prep::Of), Features::ID => but Features::TEXT, p(Prep::Into), p(Prep::In), p(Prep::To), p(Prep::Back);
         Include if n(Noun::Context), Features::ID => but Features::TEXT;
         Merge if p(Prep::Together), Features::IDS;
         Switch if Features::ME, Features::ID => any p(Prep::To), p(Prep::Back) => but LISTED, n(Noun::Alternative), n(Noun::Annotation);
@@ -221,6 +223,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Respond if Features::ID, Features::TEXT;
     }
     Try {
+        Delegate if n(Noun::Delegation), Features::ID;
         Continue if p(Prep::From), Features::ID, Features::NUMBER;
         Link if n(Noun::Link), Features::IDS;
         Diff if n(Noun::Difference), Features::IDS;
@@ -241,7 +244,9 @@ pub(super) const RULES: &[VerbRules] = rules! {
     }
     Remind {
         Recall if n(Noun::Stash), Features::TEXT;
-        Recall if p(Prep::Before), p(Prep::After), Features::ID;
+        Recall if n(Noun::Archive);
+        Recall if n(Noun::Turn), Features::NUMBER;
+        Recall if n(Noun::Everything) => but Features::ID, Features::TEXT;
         _ if p(Prep::To);
         Recall if n(Noun::Turn);
         Recall if Features::SAYS, Features::TEXT => but Features::ID;

@@ -56,44 +56,6 @@ impl VerbTail<'_> {
         self.find(|at| !names_node && quantifies(at) && (at + 1..at + 4).any(is_node))
     }
 
-    /// Finds `that Ada made` behind what is listed: lists have no author.
-    fn made_by_other(&self) -> Option<Span> {
-        let own = ["i", "we", "you", "i've", "we've", "you've"];
-        let makes = |at: usize| self.is(at, &["made", "wrote", "left", "added", "set", "put", "placed"]);
-        let lists = self.candidate.tool == Tool::List;
-        self.behind_verb(|at| {
-            let subject = at + 1 + usize::from(self.is(at + 1, &["the"]));
-            let verb = subject + 1 + usize::from(self.is(subject + 1, &["has", "have", "had"]));
-            lists && self.is(at, &["that", "which"]) && !self.is(subject, &own) && makes(verb)
-        })
-    }
-
-    /// Finds a second request by a verb that no command has: `read plan.md and mail it to Ada`.
-    pub(super) fn unknown_request(&self) -> Option<Span> {
-        self.behind_verb(|at| {
-            let follows = self.is(at - 1, &["and"]) && self.terms[..at - 1].iter().any(AnnotatedToken::is_concrete);
-            follows && self.kind(at) == Some(TokenKind::Name) && self.is(at + 1, &["it", "them", "that", "this"])
-        })
-    }
-
-    /// Finds `topic sports`: the web has the topics news and general.
-    fn unknown_topic(&self) -> Option<Span> {
-        let is_name = |at: usize| self.kind(at) == Some(TokenKind::Name) && !self.is(at, &["general"]);
-        self.behind_verb(|at| self.is(at, &["topic"]) && is_name(at + 1))
-    }
-
-    /// Finds an order that a recall or a list does not have: `sorted by length`.
-    fn unsupported_order(&self) -> Option<Span> {
-        let known = ["time", "date", "age", "relevance", "recency", "newest", "oldest", "rank", "the", "their"];
-        let behind = |at: usize| at + 2 + usize::from(self.is(at + 2, &["the", "their"]));
-        let ranks = self.candidate.tool == Tool::Recall;
-        self.behind_verb(|at| {
-            let sorts =
-                self.is(at, &["sorted", "sort", "ordered", "order", "grouped", "ranked"]) && self.is(at + 1, &["by"]);
-            sorts && (!ranks || !self.is(behind(at), &known[..8]))
-        })
-    }
-
     /// Finds what would be made of a node: `view a7x2 translated into French`, `copy a7x2 to b3k9, translated`.
     pub(super) fn transformed(&self) -> Option<Span> {
         let takes = !matches!(
@@ -213,6 +175,19 @@ impl VerbTail<'_> {
         };
         let impersonates = self.is(at, &["in", "on"])
             && (at + 2..at + 4).any(|end| self.is(end, &["name", "behalf", "voice", "style"]) && owned(end));
+        // `prune a7x2, limited to the replies before May`
+        let is_confined = hides && self.is(at, &["limited", "restricted", "confined"]);
+        // `stash a7x2 as "x" for a week`
+        let counted =
+            |at: usize| self.is(at, &["a", "an", "one"]) || matches!(self.kind(at), Some(TokenKind::Number(_)));
+        let unit = |at: usize| {
+            self.is(
+                at,
+                &["minutes", "hour", "hours", "day", "days", "week", "weeks", "month", "months", "year", "years"],
+            )
+        };
+        let lasts = self.is(at, &["for"]) && counted(at + 1) && unit(at + 2);
+        let is_reserved = is_reserved || is_confined || lasts;
         let asked = self.intent.zones.get(at) == Some(&ClauseRole::Main);
         behind && (is_reserved || is_final || excludes || asked && (is_repeated || impersonates))
     }
@@ -231,13 +206,23 @@ impl VerbTail<'_> {
                 self.several_nodes().or_else(|| self.quantified_nodes())
             }
             Tool::Pin => self.quantified_nodes(),
-            Tool::Recall | Tool::List | Tool::Tree => self.unsupported_order().or_else(|| self.made_by_other()),
-            Tool::Search => self.unknown_topic(),
+            Tool::Recall | Tool::List | Tool::Tree => self
+                .web_in_recall()
+                .or_else(|| self.unsupported_order())
+                .or_else(|| self.made_by_other())
+                .or_else(|| self.chosen_items()),
+            Tool::View => self.given_thing(),
+            Tool::Search => self.unknown_topic().or_else(|| self.timed_search()),
             Tool::Annotate => self.command_as_text(),
             Tool::Edit => self.instruction_as_text().or_else(|| self.partial_text()),
             Tool::Write => self.place_in_section(),
-            Tool::Todo => self.unclosed_item().or_else(|| self.second_item()).or_else(|| self.lost_text()),
-            Tool::Bookmark => self.cut_label(),
+            Tool::Todo => self
+                .due_item()
+                .or_else(|| self.unclosed_item())
+                .or_else(|| self.second_item())
+                .or_else(|| self.lost_text()),
+            Tool::Bookmark => self.cut_label().or_else(|| self.lost_text()),
+            Tool::Delegate => self.chosen_agent(),
             Tool::Undo | Tool::Redo => self.other_object(),
             Tool::Merge => self.place_of_merge(),
             Tool::Switch => self.place_behind_place(),
@@ -291,7 +276,14 @@ impl VerbTail<'_> {
     fn cut_label(&self) -> Option<Span> {
         let is_verb = |at: usize| self.terms.get(at).is_some_and(|term| term.entry.verb.is_some());
         let is_cut = |at: usize| is_verb(at + 1) && self.kind(at + 2) == Some(TokenKind::Word);
-        self.find(|at| !self.has_text() && self.is(at, &["as"]) && is_cut(at))
+        // `bookmark a7x2 as Ada's favourite`
+        let is_owner = |at: usize| {
+            let name = self.terms.get(at).filter(|name| name.kind == TokenKind::Name);
+            name.is_some_and(|name| {
+                self.line[name.text.end..].starts_with(['\'', '’']) && name.whole.end > name.text.end
+            })
+        };
+        self.find(|at| !self.has_text() && self.is(at, &["as"]) && (is_cut(at) || is_owner(at + 1)))
     }
 
     /// Finds what an undo of chosen changes would need: `undo the bookmark`, `undo what hana did`, `undo the 2nd`.
@@ -304,7 +296,10 @@ impl VerbTail<'_> {
             let chosen = term.kind == TokenKind::Word
                 && term.entry.verb.is_none_or(|_| self.is(at - 1, &["the", "last", "my"]))
                 && term.entry.noun.is_some_and(|noun| {
-                    !matches!(noun, Noun::Change | Noun::Times | Noun::Trace | Noun::Tool | Noun::Previous)
+                    !matches!(
+                        noun,
+                        Noun::Change | Noun::Undone | Noun::Times | Noun::Trace | Noun::Tool | Noun::Previous
+                    )
                 });
             let owned = term.whole.end > term.text.end && self.line[term.text.end..term.whole.end].ends_with('s');
             let ordinal = matches!(term.kind, TokenKind::Number(_))

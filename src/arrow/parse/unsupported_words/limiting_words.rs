@@ -1,0 +1,114 @@
+//! Words that limit what is looked at or done: whose notes, which agents, when, in which order. No command has such limits.
+
+use super::VerbTail;
+use crate::{
+    arrow::{
+        annotate_tokens::{AnnotatedToken, TokenKind},
+        intent::ClauseRole,
+        lex::Span,
+        lexicon::Noun,
+        parse::deferrals::PERIODS,
+    },
+    tools::Tool,
+};
+
+impl VerbTail<'_> {
+    /// Finds `to the cheapest model`, `to an agent who knows Latin`: a delegation has no choice of agents.
+    pub(super) fn chosen_agent(&self) -> Option<Span> {
+        self.behind_verb(|at| {
+            let article = at + 1 + usize::from(self.is(at + 1, &["the", "a", "an", "our", "my", "your"]));
+            let noun = self.terms.get(article + 1).and_then(|term| term.entry.noun);
+            let modified = self.kind(article) == Some(TokenKind::Name) && noun == Some(Noun::Agent);
+            let chosen = self.is(article + 1, &["who", "that", "which"]);
+            self.is(at, &["to"]) && !self.terms[at].is_text() && (modified || chosen)
+        })
+    }
+
+    /// Finds `every morning` and `from last week`: a web search is done once, now, and knows no dates.
+    pub(super) fn timed_search(&self) -> Option<Span> {
+        self.behind_verb(|at| {
+            let repeats = self.is(at, &["every", "each"]) && self.is(at + 1, PERIODS);
+            let is_past =
+                self.is(at, &["last", "past"]) && self.is(at + 1, &["week", "month", "year", "summer", "winter"]);
+            let is_time = self.is(at, &["at"]) && self.is(at + 1, &["noon", "midnight"]);
+            let is_period = self.is(at, &["daily", "weekly", "hourly", "nightly", "tomorrow", "tonight"]);
+            let asked = self.intent.zones.get(at) == Some(&ClauseRole::Main);
+            repeats || is_past || is_time || is_period && asked
+        })
+    }
+
+    /// Finds the web beside the archive: `search "x" on the web and in the archive`.
+    pub(super) fn web_in_recall(&self) -> Option<Span> {
+        let recalls = self.candidate.tool == Tool::Recall;
+        let is_past = |at: usize| matches!(self.terms[at].entry.noun, Some(Noun::Archive | Noun::Turn | Noun::Memory));
+        let names_past = self.find(is_past).is_some();
+        let joined = (1..self.terms.len()).any(|at| self.is(at, &["and"]));
+        let web = |at: usize| self.terms[at].entry.noun == Some(Noun::Web) && (joined || !names_past);
+        self.find(|at| recalls && web(at))
+    }
+
+    /// Finds `for tomorrow` behind an item of the plan, which has no date.
+    pub(super) fn due_item(&self) -> Option<Span> {
+        let days =
+            ["tomorrow", "tonight", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+        self.behind_verb(|at| self.is(at - 1, &["for", "by", "on", "until"]) && self.is(at, &days))
+    }
+
+    /// Finds `a rest` of `give a7x2 a rest`.
+    pub(super) fn given_thing(&self) -> Option<Span> {
+        let verb = self.candidate.verb;
+        let gives = self.is(verb, &["give", "cut"]) && self.terms.get(verb + 1).is_some_and(AnnotatedToken::is_id);
+        let is_thing = |at: usize| {
+            let named = self.kind(at) == Some(TokenKind::Name) && !self.is(at, &["once-over", "going-over"]);
+            self.is(at - 1, &["a", "an", "some"]) && named
+        };
+        self.behind_verb(|at| gives && at == verb + 3 && is_thing(at))
+    }
+
+    /// Finds `that are idle` behind what is listed.
+    pub(super) fn chosen_items(&self) -> Option<Span> {
+        let lists = self.candidate.tool == Tool::List;
+        self.behind_verb(|at| {
+            let clause = self.is(at, &["that", "which", "who"]) && self.is(at + 1, &["are", "is"]);
+            lists && clause && self.kind(at + 2) == Some(TokenKind::Name) && at + 3 == self.terms.len()
+        })
+    }
+
+    /// Finds `that Ada made` behind what is listed: lists have no author.
+    pub(super) fn made_by_other(&self) -> Option<Span> {
+        let own = ["i", "we", "you", "i've", "we've", "you've"];
+        let makes = |at: usize| self.is(at, &["made", "wrote", "left", "added", "set", "put", "placed"]);
+        let lists = self.candidate.tool == Tool::List;
+        self.behind_verb(|at| {
+            let subject = at + 1 + usize::from(self.is(at + 1, &["the"]));
+            let verb = subject + 1 + usize::from(self.is(subject + 1, &["has", "have", "had"]));
+            lists && self.is(at, &["that", "which"]) && !self.is(subject, &own) && makes(verb)
+        })
+    }
+
+    /// Finds `topic sports`: the web has the topics news and general.
+    pub(super) fn unknown_topic(&self) -> Option<Span> {
+        let is_name = |at: usize| self.kind(at) == Some(TokenKind::Name) && !self.is(at, &["general"]);
+        self.behind_verb(|at| self.is(at, &["topic"]) && is_name(at + 1))
+    }
+
+    /// Finds an order that a recall or a list does not have: `sorted by length`.
+    pub(super) fn unsupported_order(&self) -> Option<Span> {
+        let known = ["time", "date", "age", "relevance", "recency", "newest", "oldest", "rank", "the", "their"];
+        let behind = |at: usize| at + 2 + usize::from(self.is(at + 2, &["the", "their"]));
+        let ranks = self.candidate.tool == Tool::Recall;
+        self.behind_verb(|at| {
+            let sorts =
+                self.is(at, &["sorted", "sort", "ordered", "order", "grouped", "ranked"]) && self.is(at + 1, &["by"]);
+            sorts && (!ranks || !self.is(behind(at), &known[..8]))
+        })
+    }
+
+    /// Finds a second request by a verb that no command has: `read plan.md and mail it to Ada`.
+    pub(super) fn unknown_request(&self) -> Option<Span> {
+        self.behind_verb(|at| {
+            let follows = self.is(at - 1, &["and"]) && self.terms[..at - 1].iter().any(AnnotatedToken::is_concrete);
+            follows && self.kind(at) == Some(TokenKind::Name) && self.is(at + 1, &["it", "them", "that", "this"])
+        })
+    }
+}
