@@ -209,7 +209,10 @@ impl Binder<'_, '_> {
     fn count(&mut self) -> Option<u32> {
         // `within 3 tries, undo`
         let verb = self.at;
-        self.number(|arg| arg.at > verb || arg.prep.is_none()).map(|(number, _)| number)
+        let line = self.arguments.line;
+        // `it was right the first time, redo it`
+        let is_count = |arg: &Arg| !arg.text.of(line).eq_ignore_ascii_case("first");
+        self.number(|arg| (arg.at > verb || arg.prep.is_none()) && is_count(arg)).map(|(number, _)| number)
     }
 
     /// True if the first word of the line is one of `words`.

@@ -366,7 +366,10 @@ fn belongs_to_other(line: &str, terms: &[AnnotatedToken], at: usize, length: usi
     let before = at.checked_sub(1).map(|before| &terms[before]);
     // `my last message` is another one than the last message.
     let is_last = length > 1 && matches!(terms[at].text.of(line), "last" | "latest" | "newest" | "final");
-    let owned = before.is_some_and(|before| {
+    // `this node with its parent`
+    let is_here = |term: &AnnotatedToken| term.kind == TokenKind::Place(Relative::Here);
+    let of_here = terms[..at].iter().any(is_here) && !terms[..at].iter().any(|term| term.is_id() && !is_here(term));
+    let owned = before.filter(|_| !of_here).is_some_and(|before| {
         matches!(before.text.of(line), "its" | "their" | "his" | "her")
             || is_last && matches!(before.text.of(line), "my" | "your")
             || before.kind == TokenKind::Id && !before.bracketed && before.whole.end > before.text.end

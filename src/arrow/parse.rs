@@ -157,7 +157,8 @@ fn behind_statement(line: &str, thought: Option<&str>, trace: &ParseTrace) -> Op
     referring_request::readings(line, &terms).into_iter().find_map(|reading| {
         let mut trace = ParseTrace::default();
         let parsed = parse_words(&reading.line, thought, &mut trace).ok()?;
-        let asks = trace.intent.as_ref().is_some_and(|intent| intent.verb.is_some() && !intent.nominal);
+        let goes = parsed.command.tool() == Tool::Switch;
+        let asks = trace.intent.as_ref().is_some_and(|intent| intent.verb.is_some() && (goes || !intent.nominal));
         let fits = asks && (reading.names_node || !parsed.command.tool().acts_on_nodes());
         trace.reading.get_or_insert(reading.line);
         fits.then_some((parsed, trace))

@@ -99,11 +99,11 @@ const PHRASES: &[[&str; 3]] = &[
     // `open n4c7, no sorry, I meant t6r8`
     [
         "",
-        "ID ,|.|…|—|–|-|?|( no|nope|oops|wait|er|ah? ,? sorry|correction|oops ,|:? i? mean|meant? to|from|under|below|at|of?",
+        "ID .? .? ,|.|…|—|–|-|?|( no|nope|oops|wait|er|ah? ,? sorry|correction|oops ,|:? i? mean|meant? to|from|under|below|at|of?",
         CORRECT,
     ],
-    ["", "ID ,|.|…|—|–|-|?|( no|nope|oops|wait|er|ah? ,? i mean|meant to|from|under|below|at|of?", CORRECT],
-    ["", "ID ,|.|…|—|–|-|?|( no|nope|oops|wait|er|ah? ,? make that|it", CORRECT],
+    ["", "ID .? .? ,|.|…|—|–|-|?|( no|nope|oops|wait|er|ah? ,? i mean|meant to|from|under|below|at|of?", CORRECT],
+    ["", "ID .? .? ,|.|…|—|–|-|?|( no|nope|oops|wait|er|ah? ,? make that|it", CORRECT],
     // `show me what I have hidden in this tree`: each of these belongs to a tree.
     [
         "pruned|hidden|changes|made|agents|documents",
@@ -140,6 +140,16 @@ const PHRASES: &[[&str; 3]] = &[
     // `what a7x2 deserves is a bookmark`
     ["", "what", "the|this? ID|parent|root|node needs|deserves is a|an"],
     ["ID|parent|root|node needs|deserves", "is", "a|an"],
+    // `my answer to a7x2 is "x"`
+    ["my answer|reply|response|note|comment|remark to|on|for|at the? ID|root|parent", "is this? :?", "TEXT"],
+    // `describe the tree in words`
+    ["", "describe", "the? tree|structure"],
+    // `move a7x2 with everything below to b3k9`
+    [
+        "move|mv|copy|cp|prune|hide|relocate|transplant|shift ID",
+        ",? with|and everything|all that? hangs|is|stands? below|beneath|under|underneath it?",
+        "to|under|below|beneath|END|.|!",
+    ],
     // `item 3 of the plan is done`
     [
         "item|task|todo|number|point|entry NUMBER",
@@ -166,6 +176,12 @@ const PARAPHRASES: &[([&str; 3], &str)] = &[
     (["", ",? not|no|without as? a|the|any? drawing|picture|sketch|diagram", "END|?|.|!|,|please"], "summary"),
     (["", ",? rather than as? a|the? drawing|picture|sketch|diagram", ""], "summary"),
     (["", ",? instead of a|the? drawing|picture|sketch|diagram", ""], "summary"),
+    (["tree|structure|outline", "in words", "END|.|!|,|please"], "summary"),
+    // `go to the sibling before this one`
+    (["", "sibling before|preceding this|mine|here one|node?", ""], "previous"),
+    (["", "sibling after|following this|mine|here one|node?", ""], "next"),
+    // `delegate "x" and tell them "y"`
+    (["TEXT", ",? and|but? tell them|it|him|her|the agent?", "TEXT"], "context:"),
     // `find the places where "x" comes up`
     ([SPOKEN, "where|wherever", "TEXT"], "archive"),
     ([SPOKEN, "in which", "TEXT"], "archive"),
@@ -186,6 +202,7 @@ const PARAPHRASES: &[([&str; 3], &str)] = &[
         ],
         "around:",
     ),
+    (["", "what|whatever|everything that? was|is|has been? said|written around", "ID"], "around:"),
     (["", "what|whatever|everything happened|happens|went|goes on? around", "ID"], "around:"),
     (["", "right|just|directly? before and right|just|directly? after", "ID"], "around:"),
     // `continue from a7x2, and what I want is "x"`
@@ -225,6 +242,10 @@ const PARAPHRASES: &[([&str; 3], &str)] = &[
         ],
         "bookmark:",
     ),
+    // `link a7x2 to b3k9, since "both lie"`
+    ([",", "since", "TEXT END|.|!"], "because"),
+    // `the node that bears the bookmark "x"`
+    (["node|message|one", "that|which bears|has|carries the?", "bookmark TEXT"], "with"),
     // `number 2 of the plan`
     (["", "number|point|entry", "NUMBER of|on|in|from the|my|our? plan|todo|todos|agenda|checklist|todo-list"], "item"),
     // `the changes that were taken back`

@@ -82,10 +82,10 @@ static AROUND: LazyLock<PatternTable<()>> = LazyLock::new(|| {
     )
 });
 /// Verbs that follow the author's name.
-const SPEECH_VERBS: &str = "say said says saying wrote write mention mentions mentioned ask asked told claimed suggested proposed answered \
+const SPEECH_VERBS: &str = "spoke speaks say said says saying wrote write mention mentions mentioned ask asked told claimed suggested proposed answered \
     replied";
 /// Words that precede the author's name.
-const AUTHOR_LEADS: &str = "what where when whatever did has had does that which anything everything something things all time times turn \
+const AUTHOR_LEADS: &str = "which what where when whatever did has had does that which anything everything something things all time times turn \
     turns place places how once";
 /// Words between the author's name and the verb.
 const AUTHOR_FILLERS: &str =
@@ -252,25 +252,33 @@ impl<'l> RecallWords<'l> {
         role.or((is_name || is_agent || is_doer).then_some(who))
     }
 
-    /// The age that the turns have at most: `in the last 3 hours`. The second value holds the words
-    /// of it.
+    /// The age that the turns have at most: `in the last 3 hours`, `since two days ago`, `no older than a week`. The second value
+    /// holds the words of it.
     pub(super) fn last(&self) -> Option<(String, Vec<&'l str>)> {
         let unit = |at: usize| UNITS.iter().find(|(said, _)| *said == self.word(at)).map(|(_, unit)| *unit);
+        let is = |at: usize, words: &[&str]| words.contains(&self.word(at));
+        let counted = |at: usize| {
+            let said = self.word(at);
+            let article = matches!(said, "a" | "an").then_some(1);
+            let count = article.or_else(|| said.parse::<u32>().ok());
+            let count = count.or_else(|| lexicon::look_up(said).number.map(u32::from))?;
+            Some((format!("{count}{}", unit(at + 1)?), vec![said, self.word(at + 1)]))
+        };
         (0..self.words.len()).find_map(|at| {
-            let leads = matches!(self.words[at], "last" | "past");
-            let within = at.checked_sub(1).is_some_and(|before| self.words[before] == "the")
-                && at.checked_sub(2).is_some_and(|before| {
-                    matches!(self.words[before], "in" | "within" | "over" | "during" | "from" | "for")
-                });
-            if !leads || !within {
-                return None;
+            let within = is(at, &["last", "past"])
+                && at > 1
+                && is(at - 1, &["the"])
+                && is(at - 2, &["in", "within", "over", "during", "from", "for", "of"]);
+            if within {
+                let one = || Some((format!("1{}", unit(at + 1)?), vec![self.word(at + 1)]));
+                return one().or_else(|| counted(at + 1));
             }
-            if let Some(unit) = unit(at + 1) {
-                return Some((format!("1{unit}"), vec![self.word(at + 1)]));
+            let is_limit = is(at, &["older"]) && at > 0 && is(at - 1, &["no", "not"]) && is(at + 1, &["than"]);
+            match () {
+                () if is_limit => counted(at + 2),
+                () if is(at, &["since", "from"]) && is(at + 3, &["ago"]) => counted(at + 1),
+                () => None,
             }
-            let said = self.word(at + 1);
-            let count = said.parse::<u32>().ok().or_else(|| lexicon::look_up(said).number.map(u32::from))?;
-            Some((format!("{count}{}", unit(at + 2)?), vec![said, self.word(at + 2)]))
         })
     }
 

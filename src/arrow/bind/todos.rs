@@ -23,7 +23,21 @@ struct TodoOptions {
 
 /// Statuses of items, as they are said.
 const STATUSES: &[(&str, &[&str])] = &[
-    ("all", &["ones too", "done or not", "finished or not", "whatever state", "in any state", "old and new"]),
+    (
+        "all",
+        &[
+            "ones too",
+            "including what is done",
+            "including what's done",
+            "including the finished",
+            "also the finished",
+            "done or not",
+            "finished or not",
+            "whatever state",
+            "in any state",
+            "old and new",
+        ],
+    ),
     ("in_progress", &["in progress", "underway", "being worked on"]),
     ("completed", &["completed", "finished", "done", "complete"]),
     ("cancelled", &["cancelled", "canceled", "dropped"]),

@@ -172,7 +172,10 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
                 let with = term.text.of(line).len() == "with-annotations".len();
                 // `the parent, notes included`
                 let joins = is_joined(terms, at)
-                    || terms.get(at + 1).is_some_and(|next| matches!(next.text.of(line), "included" | "too"));
+                    || terms.get(at + 1).is_some_and(|next| matches!(next.text.of(line), "included" | "too"))
+                    || terms
+                        .get(at + 1..at + 3)
+                        .is_some_and(|next| next[0].text.of(line) == "and" && next[1].text.of(line) == "all");
                 let beside = features.names_place() && joins || ids > 0 && !possessed(terms, at);
                 if noun == Noun::Annotation && (with || beside) {
                     features |= Features::ANNOTATED;

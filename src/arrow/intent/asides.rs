@@ -180,8 +180,9 @@ impl IntentParser<'_> {
 
     /// A purpose before the request: `to be sure that nothing is lost, list what is pruned`.
     pub(super) fn purpose(&self, at: usize) -> Option<Range<usize>> {
-        let acts = self.verb_at(at + 1).is_some_and(|(verb, _)| !matches!(verb, Verb::Find | Verb::See | Verb::Check))
-            && !self.is_word(at + 1, &["keep", "get", "make", "have", "answer"]);
+        let acts = self.verb_at(at + 1).is_some_and(|(verb, _)| {
+            !matches!(verb, Verb::Find | Verb::See | Verb::Check | Verb::Compare | Verb::Decide)
+        }) && !self.is_word(at + 1, &["keep", "get", "make", "have", "answer"]);
         // `to the root, please add a note`
         let is_place = self.func_at(at + 1) == Some(FunctionWord::Det)
             || self.terms.get(at + 1).is_some_and(|next| next.entry.noun.is_some() && next.entry.verb.is_none());

@@ -19,6 +19,10 @@ impl IntentParser<'_> {
             Some(FunctionWord::Why) => Some(ClauseStart::Utterance(Utterance::Question)),
             // `having read a7x2, continue it`: a participle.
             Some(FunctionWord::Have) if text.eq_ignore_ascii_case("having") => Some(ClauseStart::Other),
+            // `do not show a7x2 to the model, exclude it`
+            Some(FunctionWord::Do) if first && text.eq_ignore_ascii_case("do") && self.is_word(at + 1, &["not"]) => {
+                Some(ClauseStart::Utterance(Utterance::Negated))
+            }
             // `do it again, redo`
             Some(FunctionWord::Do)
                 if first

@@ -1,6 +1,6 @@
 //! Content without quotes behind a colon: where it begins and ends.
 
-use super::IntentParser;
+use super::{IntentParser, request::Cursor};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     intent::ClauseRole,
@@ -17,6 +17,20 @@ impl IntentParser<'_> {
         let Some(option) = option.map(|option| at + 1 + option) else { return self.end };
         self.zones[option..].fill(ClauseRole::Main);
         self.terms[option].whole.start
+    }
+
+    /// `continue from a7x2: make it darker`: true if an unquoted instruction begins behind the colon at the cursor.
+    pub(super) fn begins_instruction(&self, c: &Cursor) -> bool {
+        let rest = &self.terms[c.at + 1..];
+        let is_plain = |term: &AnnotatedToken| {
+            matches!(term.kind, TokenKind::Word | TokenKind::Name | TokenKind::Mark(',' | '.' | ';' | '!'))
+        };
+        matches!(c.group, Verb::Continue)
+            && self.terms[c.at - 1].is_id()
+            && rest.len() > 1
+            && rest.iter().all(is_plain)
+            && rest[0].entry.func != Some(FunctionWord::Not)
+            && !rest.iter().any(|term| term.entry.func == Some(FunctionWord::If))
     }
 
     /// True if unquoted content begins at `at`.

@@ -65,8 +65,8 @@ impl IntentParser<'_> {
         if term.is(':') && self.terms[at - 1].is(')') && self.terms[verb + 1].is('(') && !self.has_argument(at) {
             return Some((Utterance::Remark, asked, at));
         }
-        if term.is(':') && c.zone != ClauseRole::Tail && phrases::bears_content(group) && self.begins_raw(at + 1, verb)
-        {
+        let bears = phrases::bears_content(group) && self.begins_raw(at + 1, verb) || self.begins_instruction(c);
+        if term.is(':') && c.zone != ClauseRole::Tail && bears {
             // `TODO: decide whether to prune it`, as comments in code say it
             if at == verb + 1 && matches!(self.text_at(verb), "TODO" | "NOTE") {
                 return Some((Utterance::Remark, asked, at));

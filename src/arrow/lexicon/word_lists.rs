@@ -130,7 +130,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     (FunctionWord::One, "one ones"),
     (
         FunctionWord::Adjective,
-        "fail remains remaining required available active small tiny bird bird's-eye eye than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety unabridged uncut exact failed last latest newest recent new old full-text short long quick brief good better best current \
+        "fail remains remaining required available active small tiny bird bird's-eye eye than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety unabridged uncut exact failed last latest newest oldest earliest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked complete plenty enough sufficient previous-one labelled-one existing single separate different quiet weak dead strong important key \
          earlier funny little second third operational",

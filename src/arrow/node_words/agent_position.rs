@@ -25,7 +25,7 @@ pub(super) fn where_agent_is(line: &str, terms: &[AnnotatedToken], at: usize) ->
     let adverb = terms.get(subject + 1).is_some_and(|term| term.text.of(line).ends_with("ly"));
     let subject = subject + usize::from(adverb);
     let verb = terms.get(subject + 1).map_or("", |verb| verb.text.of(line));
-    let shown = at == 2 && before.text.of(line) == "me";
+    let shown = at > 1 && before.text.of(line) == "me" && (at == 2 || terms[at - 2].entry.base() == Some(Verb::See));
     // `the node where the human is`
     let is_place = before.entry.noun == Some(Noun::Node) || matches!(before.text.of(line), "place" | "spot");
     let of_node = is_place

@@ -112,7 +112,7 @@ fn limits(line: &str, arg: &Arg, tool: Tool) -> bool {
         _ => return false,
     };
 
-    let before = line[..arg.text.start].split_whitespace().next_back();
+    let before = line[..arg.text.start].split_whitespace().rfind(|word| !matches!(*word, "a" | "an"));
     let is_role = matches!(arg.text.of(line), "human" | "humans" | "user" | "owner");
     !is_role && before.is_some_and(|before| words.contains(&before))
 }
@@ -214,7 +214,7 @@ fn is_manner(terms: &[AnnotatedToken], at: usize, noun: Noun, tool: Tool) -> boo
     let before = terms[..at].iter().rev().find(|term| term.entry.func != Some(FunctionWord::Det));
     match before.and_then(|before| before.entry.prep) {
         Some(Prep::In) => noun == Noun::Background,
-        Some(Prep::With | Prep::By) => noun == Noun::Agent && tool != Tool::Continue,
+        Some(Prep::With | Prep::By) => noun == Noun::Agent && !matches!(tool, Tool::Continue | Tool::Recall),
         _ => false,
     }
 }

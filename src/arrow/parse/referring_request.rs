@@ -35,7 +35,7 @@ const REPORTS: &str = "say says said saying tell tells told write writes wrote w
 const OPEN: &str =
     "maybe perhaps unsure later tomorrow supposed pretend imagine yet unless until if whether should sure";
 /// Words that begin a clause which forbids or supposes; separated by spaces.
-const OPENINGS: &str = "don't dont never please stop avoid once when whenever before after as suppose assuming provided either this that here";
+const OPENINGS: &str = "do don't dont never please stop avoid once when whenever before after as suppose assuming provided either this that here";
 /// Nouns by which a request points back: `that node`, `the scene`; separated by spaces.
 const POINTED: &str = "node one branch reply message passage scene paragraph thing turn post draft version part bit";
 /// Words that point at a person, or at the position; separated by spaces.
@@ -78,7 +78,12 @@ fn reading(line: &str, statement: &[AnnotatedToken], request: &[AnnotatedToken])
     // `…, so we read it` reports.
     let is_reported = first.entry.func == Some(FunctionWord::Subject)
         && request.get(1).is_some_and(|verb| verb.entry.base().is_some());
-    let begins = first.entry.base().is_some() || first.entry.func == Some(FunctionWord::Pad);
+    // `I'm done here. Back to the root`
+    let leads = matches!(first.entry.prep, Some(Prep::Back | Prep::Up))
+        && request.iter().take(3).any(|term| term.entry.prep == Some(Prep::To));
+    let begins = first.entry.base().is_some()
+        || matches!(first.entry.func, Some(FunctionWord::Pad | FunctionWord::What))
+        || leads;
     if is_reported || !begins || request.iter().any(|term| is(line, term, OTHERS)) || !states(line, statement) {
         return None;
     }

@@ -59,7 +59,7 @@ pub(super) fn lost_limit(
     candidate: &Candidate,
     command: &Command,
 ) -> Option<Span> {
-    let Command::Recall { only, turns, search, .. } = command else { return None };
+    let Command::Recall { only, turns, search, label, .. } = command else { return None };
     let words = VerbTail { line, terms, intent, candidate };
     if turns.is_some() {
         // `the last 5 turns`, `turns 5-`, `turns -5`
@@ -72,7 +72,7 @@ pub(super) fn lost_limit(
                     && (words.kind(at - 1).is_some_and(is_number) || words.kind(at + 1).is_some_and(is_number))
         });
     }
-    if only.from.is_some() || only.to.is_some() || intent.raw.is_some() || search.is_none() {
+    if only.from.is_some() || only.to.is_some() || intent.raw.is_some() || search.is_none() && label.is_none() {
         return None;
     }
     words.find(|at| words.is(at, TIME_WORDS) || is_date(terms[at].text.of(line)) && !terms[at].is_text())

@@ -168,8 +168,12 @@ impl<'q> Question<'q> {
             && ids == 0
             && self.has_word(&["pruned", "hidden"])
             && self.is_plain()
-            && is_short
+            && self.terms.len() <= 8
         {
+            return Some(Verb::List);
+        }
+        // `who are the agents here?`
+        if matches!(first, "who" | "who's") && ids == 0 && self.has_word(&["agents"]) && self.is_plain() {
             return Some(Verb::List);
         }
         if let Some(verb) = self.by_text(is_what) {
@@ -210,7 +214,8 @@ impl<'q> Question<'q> {
     fn asks_for_subject(&self, files: usize) -> bool {
         let texts = self.terms.iter().filter(|term| term.is_text()).count();
         let is_document = files == 1 && texts == 0 || files == 0 && texts == 1 && self.has_noun(Noun::Doc);
-        let ends_in_about = self.terms.last().is_some_and(|last| last.entry.prep == Some(Prep::About));
+        let about = self.terms.iter().rposition(|term| term.entry.prep == Some(Prep::About));
+        let ends_in_about = about.is_some_and(|at| self.terms.get(at + 1).is_none_or(|next| next.is(',')));
         is_document && ends_in_about && self.is_certain()
     }
 
@@ -253,7 +258,8 @@ impl<'q> Question<'q> {
             matches!(first, "which" | "what") && self.has_word(&["failed", "fail"]) && self.has_noun(Noun::Result);
         let returns = is_what
             && self.has_noun(Noun::Tool)
-            && self.has_word(&["return", "returned", "print", "printed", "answer", "say"]);
+            && (self.has_word(&["return", "returned", "print", "printed", "answer", "say"])
+                || self.has_noun(Noun::Result) && self.has_word(&["were", "are"]));
         if ids == 0
             && (0..self.terms.len()).any(|at| is_tool(&at))
             && (fails || counts && (self.has_noun(Noun::Result) || self.has_noun(Noun::Tool)) || returns)
@@ -266,9 +272,10 @@ impl<'q> Question<'q> {
             return Some(Verb::Recall);
         }
         // `what does the doc "cast" say under "minor roles"?`
+        // `what does the section "Letters" of "sources" say?`
         let says = self.has_word(&["say", "says", "read", "contain"]);
-        (is_what && texts > 0 && ids == 0 && self.has_noun(Noun::Doc) && says && self.is_certain())
-            .then_some(Verb::Read)
+        let is_document = self.has_noun(Noun::Doc) || self.has_noun(Noun::Section) && texts == 2;
+        (is_what && texts > 0 && ids == 0 && is_document && says && self.is_certain()).then_some(Verb::Read)
     }
 
     /// Answers plain questions by their question word and the nouns that they list.

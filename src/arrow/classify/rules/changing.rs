@@ -27,6 +27,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
     }
     Bookmark {
         Annotate if n(Noun::Annotation), Features::NEW, Features::TEXT;
+        Annotate if n(Noun::Annotation), p(Prep::In), Features::TEXT;
         Todo if n(Noun::Todo);
         Todo if Features::DONE, Features::NUMBER => but Features::ID;
         _ => any n(Noun::Text), n(Noun::Thought) => but Features::ID, Features::TEXT;
@@ -132,6 +133,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
     Put {
         Redo => any n(Noun::Undone) => but Features::ID, Features::TEXT;
         Continue if n(Noun::Continuation), Features::NUMBER, p(Prep::From);
+        Continue if n(Noun::Continuation), n(Noun::Instruction), Features::ID;
         Diff if p(Prep::Side), Features::IDS;
         Diff if p(Prep::Against), Features::IDS;
         Switch if n(Noun::Here), Features::ID => but Features::TEXT;

@@ -61,7 +61,9 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Switch if p(Prep::Back), p(Prep::To) => any PLACE;
         Switch if p(Prep::Back) => but Features::ID, Features::TEXT, DOC, LISTED, n(Noun::Change), n(Noun::Stash), n(Noun::Context), n(Noun::Node), n(Noun::Turn);
         Copy if n(Noun::Copy), Features::IDS;
+        Copy if n(Noun::Copy), p(Prep::Of), p(Prep::Under);
         Link if n(Noun::Link), Features::NEW, Features::IDS;
+        Pin if n(Noun::Pin), Features::NEW => but Features::TEXT;
         Annotate if n(Noun::Annotation), Features::ID, Features::TEXT;
         Bookmark if n(Noun::Bookmark), Features::ID, Features::TEXT;
         Restore if n(Noun::Restoration), Features::ID;
@@ -145,7 +147,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Respond if n(Noun::Text), Features::TEXT, Features::ID => but n(Noun::Agent), Features::NUMBER;
         Delegate if n(Noun::Delegation), Features::ID;
         Delegate if n(Noun::Agent), Features::NEW, Features::TEXT => but Features::ID;
-        Todo if n(Noun::Todo) => but Features::ID, Features::TEXT;
+        Todo => any TODO => but Features::ID, Features::TEXT;
         Continue;
     }
     Read {
@@ -256,6 +258,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
     }
     Ask {
         Continue if n(Noun::Agent), n(Noun::Continuation), Features::NUMBER;
+        Move if Features::IDS, p(Prep::Under) => but Features::TEXT;
         Restore if p(Prep::Back), Features::ID => but Features::TEXT, n(Noun::Context);
         Exclude if n(Noun::Context), p(Prep::Out);
         Continue if Features::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token);

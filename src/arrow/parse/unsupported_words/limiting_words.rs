@@ -6,7 +6,7 @@ use crate::{
         annotate_tokens::{AnnotatedToken, TokenKind},
         intent::ClauseRole,
         lex::Span,
-        lexicon::Noun,
+        lexicon::{Noun, Verb},
         parse::deferrals::PERIODS,
     },
     tools::Tool,
@@ -58,9 +58,14 @@ impl VerbTail<'_> {
     pub(super) fn given_thing(&self) -> Option<Span> {
         let verb = self.candidate.verb;
         let gives = self.is(verb, &["give", "cut"]) && self.terms.get(verb + 1).is_some_and(AnnotatedToken::is_id);
+        let looks = |at: usize| {
+            let base = self.terms[at].entry.base();
+            self.is(at, &["once-over", "going-over"])
+                || matches!(base, Some(Verb::See | Verb::Read | Verb::Check | Verb::Bookmark | Verb::Name))
+        };
         let is_thing = |at: usize| {
-            let named = self.kind(at) == Some(TokenKind::Name) && !self.is(at, &["once-over", "going-over"]);
-            self.is(at - 1, &["a", "an", "some"]) && named
+            let is_word = matches!(self.kind(at), Some(TokenKind::Name | TokenKind::Word));
+            self.is(at - 1, &["a", "an", "some"]) && is_word && self.terms[at].entry.noun.is_none() && !looks(at)
         };
         self.behind_verb(|at| gives && at == verb + 3 && is_thing(at))
     }

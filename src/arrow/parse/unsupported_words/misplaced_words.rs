@@ -32,6 +32,17 @@ impl VerbTail<'_> {
         (self.candidate.verb + 1..self.terms.len()).find(is_lost).map(|at| self.terms[at].whole)
     }
 
+    /// Finds the manner of `continue here, but in the voice of the dog`, which needs quotes.
+    fn manner(&self) -> Option<Span> {
+        let is_aside = |at: usize| self.intent.zones.get(at) == Some(&ClauseRole::Aside);
+        let names = |at: usize| is_aside(at) && self.kind(at) == Some(TokenKind::Name);
+        let lead = |at: usize| self.is(at, &["but", "in", "with", "only"]) && self.terms[at - 1].is(',');
+        let end = self.terms.len();
+        (self.candidate.verb + 1..end)
+            .find(|at| lead(*at) && (*at..end).any(names) && !self.has_text())
+            .map(|at| self.terms[at].whole)
+    }
+
     /// Finds `let him continue from a7x2`, which names no agent.
     fn unnamed_agent(&self) -> Option<Span> {
         let lets =
@@ -126,7 +137,8 @@ impl VerbTail<'_> {
             let once = behind_argument
                 && self.is(*at, &["once"])
                 && !self.is(at + 1, &["more", "again", "and"])
-                && self.terms[at + 1..].iter().any(intent::is_finite)
+                && (self.terms[at + 1..].iter().any(intent::is_finite)
+                    || self.terms.get(at + 1).is_some_and(|next| !next.is_id() && next.whole.end > next.text.end))
                 && self.terms.get(at + 1).is_some_and(|next| !matches!(next.kind, TokenKind::Mark(_)));
             // `exclude a7x2 while you include b3k9`
             let meanwhile = *at > verb
@@ -201,7 +213,9 @@ impl VerbTail<'_> {
     /// Finds a text that stands for something else, or a word that another request or place needs.
     pub(super) fn misplaced(&self) -> Option<Span> {
         match self.candidate.tool {
-            Tool::Continue => self.lost_text().or_else(|| self.passive()).or_else(|| self.unnamed_agent()),
+            Tool::Continue => {
+                self.manner().or_else(|| self.lost_text()).or_else(|| self.passive()).or_else(|| self.unnamed_agent())
+            }
             Tool::Prune | Tool::Restore | Tool::Exclude | Tool::Include => {
                 self.several_nodes().or_else(|| self.quantified_nodes())
             }
