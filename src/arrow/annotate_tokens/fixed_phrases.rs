@@ -110,6 +110,8 @@ const PHRASES: &[[&str; 3]] = &[
         "in|of|within|across this|the|our|my whole|entire|current? tree",
         "END|?|.|!|,",
     ],
+    // `take back your last three operations`
+    ["", "your", "last|latest|most NUMBER|recent operations|changes|steps|edits|actions|NUMBER"],
     // `all the way up to the root`
     ["", "all the way", "up|down|back|to"],
     // `the siblings of this node here`
@@ -246,8 +248,10 @@ const PARAPHRASES: &[([&str; 3], &str)] = &[
     ([",", "since", "TEXT END|.|!"], "because"),
     // `the node that bears the bookmark "x"`
     (["node|message|one", "that|which bears|has|carries the?", "bookmark TEXT"], "with"),
+    // `recall "x" in the scope tree`
+    (["", "in|with|within? the? scope", "all|tree|session|workspace"], "scope:"),
     // `number 2 of the plan`
-    (["", "number|point|entry", "NUMBER of|on|in|from the|my|our? plan|todo|todos|agenda|checklist|todo-list"], "item"),
+    (["", "number|point|entry", "NUMBER is|was|has done|finished|complete|completed|cancelled|been"], "item"),
     // `the changes that were taken back`
     (
         [
@@ -327,6 +331,7 @@ pub(super) fn drop_idle_words(line: &str, terms: &mut Vec<AnnotatedToken>) {
     while at < terms.len().min(MAX_SEARCHED) {
         // Behind a colon, content may begin.
         match (at == 0 || !terms[at - 1].is(':')).then(|| idle_words(line, terms, at)).flatten() {
+            Some((idle, None)) if terms[idle.start].is_id() && hides(terms) => at += 1,
             Some((idle, None)) => drop(terms.drain(idle)),
             Some((idle, Some(word))) => {
                 let option = word.strip_suffix(':').and_then(OptionName::named);
@@ -339,6 +344,11 @@ pub(super) fn drop_idle_words(line: &str, terms: &mut Vec<AnnotatedToken>) {
             None => at += 1,
         }
     }
+}
+
+/// True if a verb hides a node. Which one is meant by `prune a7x2, I mean b3k9` is not guessed.
+fn hides(terms: &[AnnotatedToken]) -> bool {
+    terms.iter().any(|term| matches!(term.entry.base(), Some(Verb::Prune | Verb::Remove)))
 }
 
 /// The range of the idle words of a phrase that begins at `at`, and the word in place of them.

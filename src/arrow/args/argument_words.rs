@@ -154,9 +154,11 @@ impl Arguments<'_> {
         };
         let mut number = value(at).unwrap_or_default();
         let mut next = at + 1;
+        // `3x 100 tokens`: two numbers.
+        let is_word = |at: usize| !terms[at].text.of(self.line).starts_with(|c: char| c.is_ascii_digit());
         while let Some(more) = value(next) {
             number = match (number, more) {
-                (n, 100) if n < 100 => n * 100,
+                (n, 100) if n < 100 && is_word(next) => n * 100,
                 (n, more) if n >= 20 && n % 10 == 0 && more < 10 || n >= 100 && more < 100 => n + more,
                 _ => break,
             };

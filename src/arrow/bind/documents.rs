@@ -25,6 +25,7 @@ impl Binder<'_, '_> {
         let section = self.section();
         let of_version = |arg: &Arg| arg.key == Some(OptionName::Version) || arg.noun == Some(Noun::Version);
         let version = self.number(of_version).map(|(number, _)| number);
+        let version = version.or_else(|| self.short_version());
         // `head -n 30`
         let head = self.verb_text == "head";
         let lines =
@@ -34,6 +35,14 @@ impl Binder<'_, '_> {
         // `what the document "x" has under "y"`
         let section = section.or_else(|| self.text_where(|arg| matches!(arg.prep, Some(Prep::Under | Prep::In))));
         Ok(Command::Read { doc, summary, lines, section, version })
+    }
+
+    /// `v2` of `read v2 of plan.md`.
+    fn short_version(&mut self) -> Option<u32> {
+        let line = self.arguments.line;
+        let number = |arg: &Arg| arg.text.of(line).strip_prefix(['v', 'V'])?.parse().ok();
+        let arg = self.arguments.take(|arg| arg.kind == ArgKind::Name && arg.key.is_none() && number(arg).is_some())?;
+        number(&arg)
     }
 
     pub(super) fn section(&mut self) -> Option<String> {

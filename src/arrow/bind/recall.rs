@@ -253,7 +253,7 @@ impl Binder<'_, '_> {
             if searched {
                 search = self.text_where(|_| true).or_else(|| self.name_where(|_| true));
             } else {
-                label = self.label().or_else(|| self.name_where(|arg| arg.key.is_none() && near(arg)));
+                label = self.label().or_else(|| self.name_where(|arg| arg.key.is_none() && near(arg) && !counts_turns));
             }
         }
         let sources =

@@ -29,6 +29,9 @@ static NOT_NOW: LazyLock<PatternTable<()>> = LazyLock::new(|| {
 impl IntentParser<'_> {
     /// Utterance type of the line, the verb of the request, and the index of the token that decided it.
     pub(super) fn whole(&mut self) -> Reading {
+        if self.is_unreal() {
+            return (Utterance::Hypothetical, None, 0);
+        }
         self.drop_courtesy();
         if let Some(speech) = self.opening() {
             return (speech, None, 0);
@@ -110,11 +113,21 @@ impl IntentParser<'_> {
         }
         match self.head(comma + 1, false) {
             ClauseStart::Request(verb, group) if self.has_object(verb) => {
-                self.zones[..comma].fill(ClauseRole::Before);
+                self.zones[..comma].fill(ClauseRole::Skip);
                 Some(self.request(verb, group))
             }
             _ => None,
         }
+    }
+
+    /// `I would prune a7x2 if I could`: true if the line says what the speaker cannot do.
+    fn is_unreal(&self) -> bool {
+        let would = self.is_word(0, &["i'd", "we'd"]) || self.is_word(0, &["i", "we"]) && self.is_word(1, &["would"]);
+        let could = |at: usize| {
+            self.is_word(at, &["if"]) && self.is_word(at + 1, &["i", "we"]) && self.is_word(at + 2, &["could"])
+        };
+        let wishes = (1..4).any(|at| self.is_word(at, &["like", "love", "appreciate", "be", "prefer"]));
+        would && !wishes && (2..self.terms.len()).any(could)
     }
 
     /// Utterance type of a line whose first words alone decide it.

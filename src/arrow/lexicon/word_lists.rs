@@ -6,7 +6,7 @@ use super::{FunctionWord, Noun, Prep};
 pub(super) const NOUNS: &[(Noun, &str)] = &[
     (
         Noun::Node,
-        "node nodes message messages post posts entry leafnode id ids passage moment spot scene point piece fragment snippet stanza excerpt",
+        "node nodes message messages post posts entry leafnode id ids passage moment spot spots places scene point piece fragment snippet stanza excerpt",
     ),
     (
         Noun::Branch,
@@ -21,7 +21,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Sibling, "sibling siblings brothers sisters cousins peers brethren sister brother"),
     (
         Noun::Continuation,
-        "continuation continuations child children kids variation variations replies take takes successors successor offspring descendants follow-ups followups successions sequels progeny",
+        "continuation continuations conts child children kids variation variations replies take takes successors successor offspring descendants follow-ups followups successions sequels progeny",
     ),
     (
         Noun::Alternative,

@@ -109,6 +109,8 @@ fn limits(line: &str, arg: &Arg, tool: Tool) -> bool {
         Tool::Recall => &["in", "on", "from", "with"],
         Tool::View | Tool::Tree | Tool::List => &["in"],
         Tool::Respond => &["as"],
+        // `continue a7x2 from the dog's view`
+        Tool::Continue => return arg.prep == Some(Prep::From),
         _ => return false,
     };
 

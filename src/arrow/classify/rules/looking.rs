@@ -67,7 +67,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Annotate if n(Noun::Annotation), Features::ID, Features::TEXT;
         Bookmark if n(Noun::Bookmark), Features::ID, Features::TEXT;
         Restore if n(Noun::Restoration), Features::ID;
-        Restore if p(Prep::Back), Features::ID => but Features::ME, p(Prep::To);
+        Restore if p(Prep::Back), Features::ID => but Features::ME, p(Prep::To), n(Noun::Context);
         Exclude if n(Noun::Context), p(Prep::Out);
         Recall if n(Noun::Context), p(Prep::Of), Features::ID => but Features::TEXT, p(Prep::Into), p(Prep::In), p(Prep::To), p(Prep::Back);
         Include if n(Noun::Context), Features::ID => but Features::TEXT;
@@ -178,6 +178,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent);
     }
     Search {
+        Recall if p(Prep::By), Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News), Features::FILE;
         Recall if n(Noun::Annotation), Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         Recall => any PAST;
         Recall if Features::SAYS, Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
@@ -187,6 +188,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Search;
     }
     Find {
+        Recall if p(Prep::By), Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News), Features::FILE;
         Recall if n(Noun::Tool), n(Noun::Result);
         Recall if n(Noun::Annotation), Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         Recall if n(Noun::Reply), Features::TEXT => but Features::ID, n(Noun::Web), n(Noun::Site), n(Noun::News);

@@ -24,7 +24,15 @@ impl VerbTail<'_> {
         })
     }
 
-    /// Finds `every morning` and `from last week`: a web search is done once, now, and knows no dates.
+    /// Finds `every hour` of `view a7x2 every hour`.
+    pub(super) fn repeated_look(&self) -> Option<Span> {
+        self.behind_verb(|at| {
+            let is_period = self.is(at + 1, PERIODS) && !self.is(at + 1, &["time"]) || self.is(at + 1, &["minute"]);
+            self.is(at, &["every", "each"]) && is_period
+        })
+    }
+
+    /// Finds `every morning` and `from last week`: a web search is done once, now, and knows no dates and no exact words.
     pub(super) fn timed_search(&self) -> Option<Span> {
         self.behind_verb(|at| {
             let repeats = self.is(at, &["every", "each"]) && self.is(at + 1, PERIODS);
@@ -33,7 +41,8 @@ impl VerbTail<'_> {
             let is_time = self.is(at, &["at"]) && self.is(at + 1, &["noon", "midnight"]);
             let is_period = self.is(at, &["daily", "weekly", "hourly", "nightly", "tomorrow", "tonight"]);
             let asked = self.intent.zones.get(at) == Some(&ClauseRole::Main);
-            repeats || is_past || is_time || is_period && asked
+            let is_literal = self.is(at, &["exact", "verbatim"]);
+            repeats || is_past || is_time || (is_period || is_literal) && asked
         })
     }
 

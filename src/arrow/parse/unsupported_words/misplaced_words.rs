@@ -36,8 +36,12 @@ impl VerbTail<'_> {
     fn manner(&self) -> Option<Span> {
         let is_aside = |at: usize| self.intent.zones.get(at) == Some(&ClauseRole::Aside);
         let names = |at: usize| is_aside(at) && self.kind(at) == Some(TokenKind::Name);
-        let lead = |at: usize| self.is(at, &["but", "in", "with", "only"]) && self.terms[at - 1].is(',');
         let end = self.terms.len();
+        let counts = |at: usize| (at..end).any(|at| matches!(self.kind(at), Some(TokenKind::Number(_))));
+        let lead = |at: usize| {
+            let leads = self.is(at, &["but", "in", "with", "only"]) || self.is(at, &["each"]) && !counts(at);
+            leads && self.terms[at - 1].is(',')
+        };
         (self.candidate.verb + 1..end)
             .find(|at| lead(*at) && (*at..end).any(names) && !self.has_text())
             .map(|at| self.terms[at].whole)
@@ -225,7 +229,8 @@ impl VerbTail<'_> {
                 .or_else(|| self.unsupported_order())
                 .or_else(|| self.made_by_other())
                 .or_else(|| self.chosen_items()),
-            Tool::View => self.given_thing(),
+            Tool::View => self.given_thing().or_else(|| self.repeated_look()),
+            Tool::Read | Tool::Diff => self.repeated_look(),
             Tool::Search => self.unknown_topic().or_else(|| self.timed_search()),
             Tool::Annotate => self.command_as_text(),
             Tool::Edit => self.instruction_as_text().or_else(|| self.partial_text()),
