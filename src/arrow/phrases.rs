@@ -187,7 +187,7 @@ fn subject(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Politeness)> 
         let unchanged = matches!(verb, Verb::Read | Verb::Split | Verb::Put | Verb::Respond);
         form == Form::Past || unchanged && terms[skip(at + 1)].entry.noun.is_none()
     });
-    let reports = at == skip(1) && reports_state(&terms[at + 1..]);
+    let reports = at == skip(1) && terms.get(at + 1..).is_some_and(reports_state);
     if word(line, terms, at).eq_ignore_ascii_case("have") && (done || reports) {
         return None;
     }

@@ -60,13 +60,17 @@ impl Binder<'_, '_> {
         Some(status)
     }
 
-    pub(super) fn todo(&mut self) -> Bound {
+    /// True for items in any state: `show the plan, regardless of status`, `todo all`.
+    fn asks_for_all(&self) -> bool {
         let whatever = ["whatever their state", "whatever their status", "regardless of state", "regardless of status"];
-        let all = whatever.iter().any(|words| self.arguments.has_bare_word(words));
-        // `todo all`
         let closes = self.arguments.modifiers.finishes || self.arguments.modifiers.cancels;
         let is_bare = self.verb == Verb::Todo && self.arguments.items.is_empty() && !closes;
-        let all = all || is_bare && self.arguments.has_bare_word("all");
+        whatever.iter().any(|words| self.arguments.has_bare_word(words))
+            || is_bare && self.arguments.has_bare_word("all")
+    }
+
+    pub(super) fn todo(&mut self) -> Bound {
+        let all = self.asks_for_all();
         let status = self.name_for(&[OptionName::Status]).or_else(|| all.then(|| "all".to_owned()));
         let status = status.or_else(|| self.status_in_words().map(str::to_owned));
         let lists = status.is_some();

@@ -28,14 +28,7 @@ pub(super) fn dropped_word(
     if matches!(candidate.tool, Tool::Think | Tool::Search | Tool::Delegate | Tool::Help) {
         return None;
     }
-    // `look at a7x2 with fresh eyes`
-    let joined = |prep: Option<Prep>| {
-        prep == Some(Prep::By) || !looks && matches!(prep, Some(Prep::With | Prep::For | Prep::At | Prep::In))
-    };
-    let name = arguments.items.iter().find(|arg| {
-        let is_idle = arg.prep == Some(Prep::In) && IN_PHRASES.contains(&arg.text.of(arguments.line));
-        arg.kind == ArgKind::Name && (joined(arg.prep) || limits(arguments.line, arg, candidate.tool)) && !is_idle
-    });
+    let name = arguments.items.iter().find(|arg| is_joined(arguments.line, arg, looks, candidate.tool));
     let asked = |at: usize| matches!(intent.zones.get(at), Some(ClauseRole::Main));
     let noun = terms.iter().enumerate().find(|(at, term)| {
         asked(*at)
@@ -98,6 +91,15 @@ pub(super) fn dropped_word(
     name.map(|arg| arg.text).or_else(|| {
         object.or(noun).or(twice).or(whom).or(setting).or(form).or(adverb).or(described).map(|(_, term)| term.text)
     })
+}
+
+/// True for a name that a preposition joins to the request: `look at a7x2 with fresh eyes`.
+fn is_joined(line: &str, arg: &Arg, looks: bool, tool: Tool) -> bool {
+    let joined = arg.prep == Some(Prep::By)
+        || !looks && matches!(arg.prep, Some(Prep::With | Prep::For | Prep::At | Prep::In))
+        || limits(line, arg, tool);
+    let is_idle = arg.prep == Some(Prep::In) && IN_PHRASES.contains(&arg.text.of(line));
+    arg.kind == ArgKind::Name && joined && !is_idle
 }
 
 /// Words of phrases behind `in` that limit nothing: `in case we want it back`, `cut it in half`.

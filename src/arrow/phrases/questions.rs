@@ -157,23 +157,7 @@ impl<'q> Question<'q> {
         if let Some(verb) = self.by_status().filter(|_| ids == 0 && (is_what || first == "which")) {
             return Some(verb);
         }
-        // `which documents are there?`
-        let exist =
-            ["there", "exist", "have", "available", "here", "around", "active", "working", "use", "see", "made"];
-        if ids == 0 && super::asks_which(self.line, self.terms) && self.has_word(&exist) && self.is_plain() {
-            return Some(Verb::List);
-        }
-        // `what's been pruned so far?`
-        if (is_what || first == "which")
-            && ids == 0
-            && self.has_word(&["pruned", "hidden"])
-            && self.is_plain()
-            && self.terms.len() <= 8
-        {
-            return Some(Verb::List);
-        }
-        // `who are the agents here?`
-        if matches!(first, "who" | "who's") && ids == 0 && self.has_word(&["agents"]) && self.is_plain() {
+        if ids == 0 && self.asks_for_kind(is_what) {
             return Some(Verb::List);
         }
         if let Some(verb) = self.by_text(is_what) {
@@ -208,6 +192,18 @@ impl<'q> Question<'q> {
             return Some(Verb::Recall);
         }
         (self.has_noun(Noun::Tool) && self.has_word(&["are", "do", "can", "have"]) && is_short).then_some(Verb::Help)
+    }
+
+    /// True for a question for all of a kind: `which documents are there?`, `who are the agents here?`, `what's been pruned so far?`.
+    fn asks_for_kind(&self, is_what: bool) -> bool {
+        let exist =
+            ["there", "exist", "have", "available", "here", "around", "active", "working", "use", "see", "made"];
+        let first = self.first.as_str();
+        let names_kind = super::asks_which(self.line, self.terms) && self.has_word(&exist);
+        let names_pruned =
+            (is_what || first == "which") && self.has_word(&["pruned", "hidden"]) && self.terms.len() <= 8;
+        let names_agents = matches!(first, "who" | "who's") && self.has_word(&["agents"]);
+        (names_kind || names_pruned || names_agents) && self.is_plain()
     }
 
     /// True for `what is plan.md about?` and `what's the doc "cast" about?`.
