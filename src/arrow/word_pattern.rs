@@ -36,8 +36,8 @@ fn end<'a>(elements: &[Element], words: &impl Fn(usize) -> &'a str, at: usize) -
 /// Patterns with a value each, found by the first letter and the length of the words that they may begin with.
 pub(super) struct PatternTable<T> {
     rows: Vec<(Pattern, T)>,
-    /// Rows by the first byte of the words that they may begin with.
-    by_letter: Vec<Vec<usize>>,
+    /// Rows by the first byte of the words that they may begin with, each with the lengths of those words.
+    by_letter: Vec<Vec<(usize, u32)>>,
     first_words: ApproximateWordSet,
 }
 
@@ -77,10 +77,11 @@ impl<T> PatternTable<T> {
         let elements: Vec<&Element> = patterns.iter().flat_map(|pattern| &pattern.0).collect();
         let optional = elements.iter().take_while(|element| element.is_optional).count();
         for word in elements.iter().take(optional + 1).flat_map(|element| &element.words) {
-            let Some((letter, _)) = key(word) else { continue };
+            let Some((letter, bit)) = key(word) else { continue };
             self.first_words.add(word);
-            if self.by_letter[letter].last() != Some(&row) {
-                self.by_letter[letter].push(row);
+            match self.by_letter[letter].last_mut() {
+                Some((last, lengths)) if *last == row => *lengths |= bit,
+                _ => self.by_letter[letter].push((row, bit)),
             }
         }
         self.rows.extend(patterns.into_iter().next().map(|pattern| (pattern, value)));
@@ -88,9 +89,10 @@ impl<T> PatternTable<T> {
 
     /// Rows of the table that may match from `at`, in its order, with their numbers.
     fn candidates<'t>(&'t self, word: &str) -> impl Iterator<Item = (usize, &'t (Pattern, T))> {
-        let letter = key(word).filter(|_| self.first_words.may_hold(word)).map(|(letter, _)| letter);
-        let rows = letter.map(|letter| self.by_letter[letter].as_slice()).unwrap_or_default();
-        rows.iter().map(|row| (*row, &self.rows[*row]))
+        let key = key(word).filter(|_| self.first_words.may_hold(word));
+        let (letter, bit) = key.unwrap_or_default();
+        let rows = key.map(|_| self.by_letter[letter].as_slice()).unwrap_or_default();
+        rows.iter().filter(move |(_, lengths)| lengths & bit != 0).map(|(row, _)| (*row, &self.rows[*row]))
     }
 
     /// The patterns that match from `at`, in the order of the table: the position behind each, and its value.
