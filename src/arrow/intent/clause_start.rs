@@ -1,10 +1,13 @@
 //! Reading of the start of a clause: request or not, after polite openings.
 
 use super::{ClauseRole, ClauseStart, IntentParser, Utterance, is_finite, statements::PASTS};
-use crate::arrow::{
-    annotate_tokens::{AnnotatedToken, TokenKind},
-    lexicon::{self, Form, FunctionWord, Noun, Prep, Verb},
-    phrases,
+use crate::{
+    arrow::{
+        annotate_tokens::{AnnotatedToken, TokenKind},
+        lexicon::{self, Form, FunctionWord, Noun, Prep, Verb},
+        phrases,
+    },
+    tools::TABLE,
 };
 
 impl IntentParser<'_> {
@@ -221,6 +224,15 @@ impl IntentParser<'_> {
         // `come on`, `hide and seek`
         let idiom = matches!(self.text_at(at), "come" | "Come") && self.text_at(at + 1) == "on"
             || self.func_at(at + 1) == Some(FunctionWord::And) && self.terms[at + 1].entry.prep.is_none();
+        // `undo and redo`, `think and then prune a7x2`
+        let is_tool = |at: usize| {
+            self.verb_at(at).is_some_and(|(_, form)| form == Form::Base)
+                && TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(self.text_at(at)))
+        };
+        let second = at + 2 + usize::from(self.func_at(at + 2) == Some(FunctionWord::Then));
+        if idiom && first && is_tool(at) && is_tool(second) && self.text_at(at) != self.text_at(second) {
+            return Some(ClauseStart::Utterance(Utterance::Several));
+        }
         if idiom && term.entry.verb.is_some() && !matches!(term.entry.verb, Some((Verb::Go | Verb::Take, _))) && first {
             return Some(ClauseStart::Other);
         }

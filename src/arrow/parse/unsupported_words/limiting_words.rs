@@ -79,6 +79,22 @@ impl VerbTail<'_> {
         self.behind_verb(|at| gives && at == verb + 3 && is_thing(at))
     }
 
+    /// Finds `and` of `list the links and annotations of a7x2`: a list has one kind of things.
+    pub(super) fn second_kind(&self) -> Option<Span> {
+        let lists = self.candidate.tool == Tool::List;
+        let kind = |at: usize| {
+            let noun = self.terms.get(at).filter(|term| !term.is_text()).and_then(|term| term.entry.noun);
+            let kinds =
+                [Noun::Sibling, Noun::Version, Noun::Bookmark, Noun::Annotation, Noun::Link, Noun::Continuation];
+            noun.filter(|noun| kinds.contains(noun))
+        };
+        self.behind_verb(|at| {
+            let next = at + 1 + usize::from(self.is(at + 1, &["the", "its", "all"]));
+            let both = kind(at - 1).zip(kind(next)).is_some_and(|(first, second)| first != second);
+            lists && self.is(at, &["and", "or"]) && both
+        })
+    }
+
     /// Finds `that are idle` behind what is listed.
     pub(super) fn chosen_items(&self) -> Option<Span> {
         let lists = self.candidate.tool == Tool::List;

@@ -137,6 +137,9 @@ impl VerbTail<'_> {
             let deferred = *at > verb
                 && self.is(*at, &["not"])
                 && self.is(at + 1, &["before", "until", "till", "unless", "if", "yet"]);
+            // `pin a7x2 as soon as it is done`
+            let soon =
+                *at > verb && self.is(*at, &["as"]) && self.is(at + 1, &["soon", "long"]) && self.is(at + 2, &["as"]);
             // `delegate "x" once payroll is through`
             let once = behind_argument
                 && self.is(*at, &["once"])
@@ -162,7 +165,7 @@ impl VerbTail<'_> {
                     || self.is(*at, &["have", "get"])
                         && rest.iter().any(|term| term.text.of(self.line).ends_with("ed")));
             let restrained = second || flag || labelled || ended || foreign || later || text.starts_with(OUTCOMES);
-            let restrained = restrained || deferred || once || meanwhile || self.is_limited(*at, hides);
+            let restrained = restrained || deferred || soon || once || meanwhile || self.is_limited(*at, hides);
             term.whole.start < end && !term.is_text() && restrained
         };
         (0..self.terms.len()).find(is_restrained).map(|at| self.terms[at].whole)
@@ -228,12 +231,15 @@ impl VerbTail<'_> {
                 .web_in_recall()
                 .or_else(|| self.unsupported_order())
                 .or_else(|| self.made_by_other())
-                .or_else(|| self.chosen_items()),
+                .or_else(|| self.chosen_items())
+                .or_else(|| self.second_kind()),
             Tool::View => self.given_thing().or_else(|| self.repeated_look()),
             Tool::Read | Tool::Diff => self.repeated_look(),
             Tool::Search => self.unknown_topic().or_else(|| self.timed_search()),
-            Tool::Annotate => self.command_as_text(),
-            Tool::Edit => self.instruction_as_text().or_else(|| self.partial_text()),
+            Tool::Annotate => self.quantified_nodes().or_else(|| self.command_as_text()),
+            Tool::Edit => {
+                self.quantified_nodes().or_else(|| self.instruction_as_text()).or_else(|| self.partial_text())
+            }
             Tool::Write => self.place_in_section(),
             Tool::Todo => self
                 .due_item()
@@ -247,7 +253,9 @@ impl VerbTail<'_> {
             Tool::Switch => self.place_behind_place(),
             Tool::Unbookmark => self.find(|at| self.is(at, &["and"]) && self.terms[at - 1].is_id()),
             Tool::Move | Tool::Copy => self.find(|at| self.terms[at].is('<')),
-            Tool::Respond => self.text_without_verb().or_else(|| self.text_as_node()),
+            Tool::Respond => {
+                self.quantified_nodes().or_else(|| self.text_without_verb()).or_else(|| self.text_as_node())
+            }
             _ => None,
         }
     }

@@ -78,6 +78,7 @@ const RESTRAINTS: &[&str] = &[
     "today",
     "situation",
     "shoes",
+    "whichever",
 ];
 
 /// Forms that no operation gives a node or a list.
