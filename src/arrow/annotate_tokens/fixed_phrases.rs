@@ -152,6 +152,8 @@ const PHRASES: &[[&str; 3]] = &[
         ",? with|and everything|all that? hangs|is|stands? below|beneath|under|underneath it?",
         "to|under|below|beneath|END|.|!",
     ],
+    // `turns 100 up to 108`
+    ["NUMBER", "up", "to NUMBER"],
     // `item 3 of the plan is done`
     [
         "item|task|todo|number|point|entry NUMBER",
@@ -250,6 +252,13 @@ const PARAPHRASES: &[([&str; 3], &str)] = &[
     (["node|message|one", "that|which bears|has|carries the?", "bookmark TEXT"], "with"),
     // `recall "x" in the scope tree`
     (["", "in|with|within? the? scope", "all|tree|session|workspace"], "scope:"),
+    // `done with item 3: "x"`
+    (["", "done|finished with", "item|todo|task NUMBER"], "finish"),
+    // `I'd like to be at a7x2`
+    (["like|love|want|wish to", "be", "at ID|parent|root"], "go"),
+    // `put a7x2 in front of me`
+    (["put|lay|set|place ID", "in front of me|us", ""], "up"),
+    (["put|lay|set|place ID", "before me|us", "END|.|,|!|once|please|again|now"], "up"),
     // `number 2 of the plan`
     (["", "number|point|entry", "NUMBER is|was|has done|finished|complete|completed|cancelled|been"], "item"),
     // `the changes that were taken back`
