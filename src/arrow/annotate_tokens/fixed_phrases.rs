@@ -160,6 +160,13 @@ const PHRASES: &[[&str; 3]] = &[
         "of|on|in|from the|my|our? plan|todo|todos|agenda|checklist|todo-list list|items?",
         "",
     ],
+    // `see to it that a7x2 stays in the context`
+    ["see to it that ID", "stays|remains|is", "in the? context END|.|!"],
+    ["make|be sure that? ID", "stays|remains|is", "in the? context END|.|!"],
+    // `unpin a7x2 pretty please`
+    ["", "pretty", "please|pls|plz"],
+    // `plan three things: "a", "b" and "c"`
+    ["plan", "NUMBER things|items|tasks|points|steps", ": TEXT"],
     // `the turns where "x" comes up`
     [
         "where|which TEXT",
@@ -270,6 +277,16 @@ const PARAPHRASES: &[([&str; 3], &str)] = &[
         ],
         "undone-changes",
     ),
+    // `see to it that a7x2 in the context`, without its verb
+    (["", "see to it that", "ID in the? context END|.|!"], "keep"),
+    (["", "make|be sure that?", "ID in the? context END|.|!"], "keep"),
+    // `make the last two undone changes again`
+    (["", "undone|reverted", "changes|change|operations|operation|steps|step|edits|edit"], "undone-changes"),
+    (
+        ["", "apply again|anew", "the change|changes|operation|operations|step|steps|edit|edits that|which? i|we|you"],
+        "redo",
+    ),
+    (["", "apply", "the|my? last? NUMBER? undone|reverted"], "redo"),
     // `the agent "x" is requested to continue a7x2`
     (["agent TEXT", "is|are kindly|hereby? requested|asked|invited to", "continue|carry|go"], "shall"),
 ];

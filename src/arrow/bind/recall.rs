@@ -171,9 +171,10 @@ impl Binder<'_, '_> {
             let line = self.arguments.line;
             let has_failed = self.arguments.has_bare_word("failed");
             let has_results = self.names(Noun::Result);
-            // `results of lint_all`
+            // `results of lint_all`, `search the results of pytest for "x"`
+            let searches = matches!(self.verb, Verb::Search | Verb::Find | Verb::Grep);
             let of_results = |arg: &Arg| {
-                if !has_failed && !arg.text.of(line).contains('_') {
+                if !has_failed && !searches && !arg.text.of(line).contains('_') {
                     return false;
                 }
                 let next = line[arg.text.end..].split_whitespace().next();

@@ -130,12 +130,19 @@ fn is_addressee(terms: &[AnnotatedToken], at: usize) -> bool {
 
 /// `view a7x2 as a table`: a form that the operation does not have.
 fn is_unknown_form(line: &str, terms: &[AnnotatedToken], at: usize, tool: Tool) -> bool {
+    const FORMS: &[&str] = &["table", "chart", "diagram", "graph", "grid", "spreadsheet", "timeline", "matrix"];
     let known = ["usual", "always", "promised", "agreed", "discussed", "planned", "before"];
     let lead = terms[..at].iter().rfind(|term| term.entry.func != Some(FunctionWord::Det));
     let is_as = lead.is_some_and(|lead| lead.entry.prep == Some(Prep::As) && lead.text.of(line) == "as");
     let ends = terms.get(at + 1).is_none_or(|next| matches!(next.kind, TokenKind::Mark(_)));
     let shows = matches!(tool, Tool::View | Tool::List | Tool::Tree | Tool::Diff | Tool::Read);
-    shows && is_as && ends && terms[at].kind == TokenKind::Name && !known.contains(&terms[at].text.of(line))
+    let is_name = terms[at].kind == TokenKind::Name && !known.contains(&terms[at].text.of(line));
+    // `view a7x2 as a side-by-side table`
+    let is_said = |at: usize, words: &[&str]| !terms[at].is_text() && words.contains(&terms[at].text.of(line));
+    let is_described = (is_said(at, FORMS) || tool == Tool::View && is_said(at, &["list"]))
+        && (at.saturating_sub(5)..at.saturating_sub(1))
+            .any(|lead| is_said(lead, &["as"]) && is_said(lead + 1, &["a", "an"]));
+    shows && ends && (is_as && is_name || is_described)
 }
 
 /// `permanently`, `anonymously`: it says how, which no operation knows. The lexicon has those that only colour a request.

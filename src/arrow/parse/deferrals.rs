@@ -4,6 +4,7 @@ use super::caveats::is_word;
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lex::Span,
+    lexicon::Noun,
 };
 
 /// Beginnings of a line that postpone what is asked, or only speak of it.
@@ -53,10 +54,65 @@ const BRACKETED: &[&str] = &[
     "no",
     "done",
 ];
+/// Verbs that report an opinion.
+const OPINIONS: &[&str] = &[
+    "says",
+    "said",
+    "thinks",
+    "thought",
+    "believes",
+    "believed",
+    "wants",
+    "wanted",
+    "suggests",
+    "suggested",
+    "feels",
+    "felt",
+    "wishes",
+    "prefers",
+    "recommends",
+    "recommended",
+    "proposes",
+    "proposed",
+    "insists",
+    "argues",
+    "claims",
+    "reckons",
+    "hopes",
+    "asks",
+    "asked",
+];
+/// Words of a demand in an opinion.
+const DEMANDS: &[&str] = &["should", "must", "ought", "shall", "needs", "deserves"];
 
 /// Finds a word that defers the request.
 pub(super) fn find(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
-    deferral(line, terms).or_else(|| bracketed(line, terms))
+    deferral(line, terms)
+        .or_else(|| bracketed(line, terms))
+        .or_else(|| opinion(line, terms))
+        .or_else(|| care(line, terms))
+}
+
+/// Finds `see to` of `see to it that a7x2 is hidden`: nothing is to be shown.
+fn care(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
+    let is = |at: usize, words: &[&str]| is_word(line, terms, at, words);
+    let names = |at: usize| terms.get(at).is_some_and(AnnotatedToken::is_id) || is(at, &["it", "that"]);
+    let sees_to = |at: &usize| is(*at, &["see"]) && is(at + 1, &["to"]) && names(at + 2);
+    (0..terms.len()).find(sees_to).map(|at| terms[at].whole)
+}
+
+/// Finds the verb by which another person's opinion is reported: `Tomasz says a7x2 should be copied to b3k9`.
+fn opinion(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
+    let is = |at: usize, words: &[&str]| is_word(line, terms, at, words);
+    let noun = usize::from(is(0, &["the", "our", "my"]));
+    let first = terms.get(noun)?;
+    let is_person = first.kind == TokenKind::Name || first.entry.noun == Some(Noun::Agent);
+    let behind = &terms[(noun + 2).min(terms.len())..];
+    // `Ada says it repeats b3k9, prune it`: the request stands behind the report.
+    let is_joined =
+        behind.iter().rev().skip(1).any(|term| matches!(term.kind, TokenKind::Mark(',' | ';' | ':' | '.' | '—' | '–')));
+    let demands = (noun + 2..terms.len()).any(|at| is(at, DEMANDS) || is(at, &["to"]) && is(at + 1, &["be", "have"]));
+    (is_person && is(noun + 1, OPINIONS) && demands && !is_joined).then(|| terms[noun + 1].whole)
 }
 
 /// Finds the beginning of a line that postpones what it asks, or only speaks of it: `in 5 minutes, prune a7x2`.

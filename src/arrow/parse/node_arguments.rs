@@ -8,7 +8,7 @@ use crate::{
         args::{self, Arguments},
         classify::Candidate,
         intent::Intent,
-        lexicon::{Noun, Prep},
+        lexicon::{self, Noun, Prep},
         node_words,
     },
     tools::Tool,
@@ -101,6 +101,7 @@ pub(super) fn promote_bare_ids(
             && stands
             && !(candidate.tool == Tool::Switch && candidate.features.names_place())
             && annotate_tokens::could_be_id(text)
+            && !is_misspelt_place(text)
             && (beside || text.len() > 5 || outright)
         {
             arg.kind = args::ArgKind::Id;
@@ -110,4 +111,9 @@ pub(super) fn promote_bare_ids(
             last = Some(arg.at);
         }
     }
+}
+
+/// True for a typo of a place: `go to parnet`.
+fn is_misspelt_place(text: &str) -> bool {
+    lexicon::correct_typo(text).is_some_and(|word| matches!(word, "parent" | "root" | "leaf" | "sibling"))
 }

@@ -233,6 +233,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Restore if p(Prep::Back), Features::ID;
         Recall if p(Prep::Back), Features::TEXT;
         Redo if p(Prep::Back), n(Noun::Change);
+        Switch if Features::ME, p(Prep::To), Features::ID;
         Tree if n(Noun::Tree);
         Memory if n(Noun::Memory);
         List => any LISTED;

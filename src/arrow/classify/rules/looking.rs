@@ -4,6 +4,9 @@ use super::*;
 
 pub(super) const RULES: &[VerbRules] = rules! {
     See {
+        Recall if n(Noun::Annotation), Features::TEXT, p(Prep::Through), p(Prep::For) => but Features::ID, DOC;
+        _ if Features::TEXT, p(Prep::Through), p(Prep::For) => any n(Noun::Doc), n(Noun::Bookmark), n(Noun::Link), TODO;
+        _ if Features::TEXT, p(Prep::In), p(Prep::For) => any n(Noun::Bookmark), n(Noun::Link), TODO => but Features::ID;
         Recall if Features::SAYS, Features::TEXT => but Features::ID, Features::FILE, n(Noun::Doc), n(Noun::Web);
         Recall if Features::TEXT, Features::ID, p(Prep::For), p(Prep::Under);
         Recall if Features::TEXT, n(Noun::Tree), p(Prep::For) => but Features::ID, n(Noun::Web);
@@ -185,11 +188,13 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Recall if n(Noun::Tree), Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         Recall if Features::ID, Features::TEXT, p(Prep::Under) => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         _ => any n(Noun::Doc), Features::ID;
+        Recall if n(Noun::Result), p(Prep::Of), Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         Search;
     }
     Find {
         Recall if p(Prep::By), Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News), Features::FILE;
         Recall if n(Noun::Tool), n(Noun::Result);
+        Recall if n(Noun::Result), p(Prep::Of), p(Prep::In), Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         Recall if n(Noun::Annotation), Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         Recall if n(Noun::Reply), Features::TEXT => but Features::ID, n(Noun::Web), n(Noun::Site), n(Noun::News);
         Recall if Features::TEXT, Features::ID => but n(Noun::Web), n(Noun::Site), n(Noun::News);

@@ -95,6 +95,20 @@ impl VerbTail<'_> {
         })
     }
 
+    /// Finds `and` of `the results of rg and of pytest`: a recall has one tool.
+    pub(super) fn second_tool(&self) -> Option<Span> {
+        let recalls = self.candidate.tool == Tool::Recall;
+        let of_tool = |at: usize| matches!(self.terms[at].entry.noun, Some(Noun::Tool | Noun::Result));
+        let named = (0..self.terms.len()).find(|at| of_tool(*at));
+        self.behind_verb(|at| {
+            let behind = (at + 1..self.terms.len()).find(|at| !self.is(*at, &["of", "the", "tool", "from"]));
+            let is_tool =
+                |at: usize| self.kind(at) == Some(TokenKind::Name) || self.terms[at].entry.base() == Some(Verb::Grep);
+            let both = is_tool(at - 1) && behind.is_some_and(is_tool);
+            recalls && self.is(at, &["and", "or"]) && both && named.is_some_and(|named| named < at)
+        })
+    }
+
     /// Finds `that are idle` behind what is listed.
     pub(super) fn chosen_items(&self) -> Option<Span> {
         let lists = self.candidate.tool == Tool::List;

@@ -175,8 +175,11 @@ impl VerbTail<'_> {
     fn is_limited(&self, at: usize, hides: bool) -> bool {
         let behind = at > self.candidate.verb;
         // `bookmark a7x2 for Priya only`, `annotate a7x2 "x", visible to me alone`
-        let person = self.kind(at + 1) == Some(TokenKind::Name) || self.is(at + 1, &["me", "us", "myself", "you"]);
-        let is_reserved = self.is(at, &["for", "to"]) && person && self.is(at + 2, &["only", "alone"]);
+        let is_reserved = self.is(at, &["for", "to"])
+            && self.end_of_person(at + 1).is_some_and(|end| self.is(end, &["only", "alone"]))
+            || self.is(at, &["visible", "readable", "shown", "hidden", "secret", "private"])
+                && (self.is(at + 1, &["only"])
+                    || self.is(at + 1, &["to", "for", "from"]) && self.end_of_person(at + 2).is_some());
         // `prune a7x2 for good`: what is hidden can be restored.
         let is_final = hides && self.is(at, &["for"]) && self.is(at + 1, &["good", "ever"]);
         // `…, so that only I see it`
@@ -211,6 +214,15 @@ impl VerbTail<'_> {
         behind && (is_reserved || is_final || excludes || asked && (is_repeated || impersonates))
     }
 
+    /// Position behind a person at `at`: `Ada`, `me`, `the planner`.
+    fn end_of_person(&self, at: usize) -> Option<usize> {
+        let noun = at + usize::from(self.is(at, &["the", "an", "a", "our", "my"]));
+        let is_person = self.kind(noun) == Some(TokenKind::Name)
+            || self.is(noun, &["me", "us", "myself", "you"])
+            || self.terms.get(noun).is_some_and(|term| !term.is_text() && term.entry.noun == Some(Noun::Agent));
+        is_person.then_some(noun + 1)
+    }
+
     /// True if a number follows: `undo -n 3`.
     fn counts_behind(&self, at: usize) -> bool {
         matches!(self.kind(at + 1), Some(TokenKind::Number(_)))
@@ -232,7 +244,8 @@ impl VerbTail<'_> {
                 .or_else(|| self.unsupported_order())
                 .or_else(|| self.made_by_other())
                 .or_else(|| self.chosen_items())
-                .or_else(|| self.second_kind()),
+                .or_else(|| self.second_kind())
+                .or_else(|| self.second_tool()),
             Tool::View => self.given_thing().or_else(|| self.repeated_look()),
             Tool::Read | Tool::Diff => self.repeated_look(),
             Tool::Search => self.unknown_topic().or_else(|| self.timed_search()),
