@@ -3,6 +3,7 @@
 use super::{BindError, Binder, Bound, is_node};
 use crate::arrow::{
     BranchFormat, Command, Listing, NodeRef, Relative, ResponseKind,
+    annotate_tokens::could_be_id,
     args::{Arg, ArgKind},
     lexicon::{Noun, Prep},
     option_name::OptionName,
@@ -331,9 +332,12 @@ impl Binder<'_, '_> {
             nodes.push(self.arguments.value(&arg).as_str().into());
         }
         // `merge a7x2, b4yz and kepa`: a word in the list is an id of letters.
+        let line = self.arguments.line;
         while let Some(last) = last_at
-            && let Some(arg) =
-                self.arguments.take(|arg| arg.kind == ArgKind::Name && arg.key.is_none() && arg.at == last + 2)
+            && let Some(arg) = self.arguments.take(|arg| {
+                let is_bare = arg.kind == ArgKind::Name && arg.key.is_none();
+                is_bare && arg.at == last + 2 && could_be_id(arg.text.of(line))
+            })
         {
             nodes.push(self.arguments.value(&arg).as_str().into());
             last_at = Some(arg.at);
