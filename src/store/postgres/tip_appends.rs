@@ -198,9 +198,12 @@ fn write(
         };
         place.seq = int(row, 1)?;
         receipts.insert(node.id, receipt(node.id, local, (place.seq, opt_int(row, 2)?)));
-        if let Parent::Node(parent) = node.parent {
-            tips.nodes.remove(&parent);
-        }
+        let parent = match node.parent {
+            Parent::Node(id) => Some(id),
+            Parent::Position(session) => tips.positions.get(&session).copied(),
+            Parent::Root(_) => None,
+        };
+        parent.map(|id| tips.nodes.remove(&id));
         tips.add_tip(place, change.session.filter(|_| get(row, 3).unwrap_or(false)));
         bytes += node.content.len();
     }
