@@ -29,9 +29,10 @@ use tokio_postgres::{Client, Connection, Row, Statement, types::ToSql};
 use super::server_url::PgServer;
 use crate::store::{Result, StoreError, block_on};
 
-/// Returns the SQL that begins a transaction that writes. PostgreSQL keeps a statement's plan, so a plan that was made while a table was
-/// small must be right for a large one: each statement here reads few rows by an index. Without `jit`, an unavoidable scan of
-/// a small table is not compiled. The server ends a transaction whose client sends nothing, so that it does not hold its locks forever.
+/// Returns the SQL that begins a transaction that writes. PostgreSQL keeps a statement's plan, so a plan that was made while
+/// a table was small must be right for a large one: each statement here reads few rows by an index. Without `jit`, an
+/// unavoidable scan of a small table is not compiled. The server ends a transaction whose client sends nothing, so that it
+/// does not hold its locks forever.
 fn begin(isolation: Isolation) -> String {
     let level = match isolation {
         Isolation::ReadCommitted => "READ COMMITTED",
@@ -70,10 +71,13 @@ pub(super) fn lock_timeout(wait: Duration) -> i32 {
 /// Parameters of a statement.
 pub(super) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 
+/// Parameters of a [`PgStatement`].
+pub(super) type OwnedParams<'a> = Vec<Box<dyn ToSql + Sync + 'a>>;
+
 /// A statement with its parameters.
 pub(super) struct PgStatement<'a> {
     pub(super) sql: Cow<'a, str>,
-    pub(super) params: Vec<Box<dyn ToSql + Sync + 'a>>,
+    pub(super) params: OwnedParams<'a>,
 }
 
 impl<'a> PgStatement<'a> {

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use tokio_postgres::types::ToSql;
-
 use super::{
     apply::HOUR,
-    connection::{PgStatement, PostgresConnection, statement},
+    connection::{OwnedParams, PgStatement, PostgresConnection, statement},
     uuid::Uuid,
 };
 use crate::{
@@ -14,6 +12,10 @@ use crate::{
     store::{Result, envelope_compression},
     types::{ContentHash, EdgeKind, Json, NewNode, Timestamp},
 };
+
+/// Changes the rows of locked trees, though not their values. A transaction that began before the lock finds that they
+/// have changed, and what was written about the trees in other tables is not overlooked.
+pub(super) const CHANGE_ROWS_OF_TREES: &str = "UPDATE tree_state SET last_node = last_node WHERE tree = ANY($1)";
 
 /// The immutable columns of a node that a writer needs.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +119,7 @@ pub(super) struct Writes {
     /// States of sessions: the rules that made them, and their JSON.
     pub(super) states: BTreeMap<Uuid, (i64, String)>,
     trees: HashMap<Uuid, PgAdded>,
-    /// Trees that were locked. Their rows change too, since what was written about their nodes may be in other tables alone.
+    /// Trees that were locked and get no new counts: see [`CHANGE_ROWS_OF_TREES`].
     locked: Vec<Uuid>,
 }
 
@@ -189,8 +191,7 @@ impl Writes {
             statements.push(self.count_trees());
         }
         if !self.locked.is_empty() {
-            let sql = "UPDATE tree_state SET last_node = last_node WHERE tree = ANY($1)";
-            statements.push(statement!(sql, self.locked.as_slice()));
+            statements.push(statement!(CHANGE_ROWS_OF_TREES, self.locked.as_slice()));
         }
         let mut statements: Vec<_> = PgStatement::joined(statements).into_iter().collect();
         if commit {
@@ -310,39 +311,37 @@ fn insert_nodes(rows: &[PgNewRow]) -> PgStatement<'_> {
 }
 
 /// An array for each of [`NODE_COLUMNS`].
-pub(super) fn node_params<'r>(rows: impl Iterator<Item = &'r PgNewRow> + Clone) -> Vec<Box<dyn ToSql + Sync + 'r>> {
+pub(super) fn node_params<'r>(rows: impl Iterator<Item = &'r PgNewRow> + Clone) -> OwnedParams<'r> {
     let int = |column: fn(&PgNewRow) -> i64| rows.clone().map(column).collect::<Vec<_>>();
     let opt = |column: fn(&PgNewRow) -> Option<i64>| rows.clone().map(column).collect::<Vec<_>>();
     let text = |column: fn(&PgNewRow) -> Option<&str>| rows.clone().map(column).collect::<Vec<_>>();
-    let columns = statement!(
-        "",
-        rows.clone().map(|r| r.place.tree).collect::<Vec<_>>(),
-        int(|r| r.place.seq),
-        rows.clone().map(|r| Uuid::from(r.node.id)).collect::<Vec<_>>(),
-        rows.clone().map(|r| r.local.as_str()).collect::<Vec<_>>(),
-        opt(|r| r.place.parent),
-        int(|r| r.place.depth),
-        int(|r| r.node.kind.code()),
-        rows.clone().map(|r| Uuid::from(r.node.author)).collect::<Vec<_>>(),
-        int(|r| r.node.author_type.code()),
-        opt(|r| r.node.role.map(|role| role.code())),
-        int(|r| r.node.created_at.as_millis()),
-        rows.clone().map(|r| r.place.hash.to_bytes().to_vec()).collect::<Vec<_>>(),
-        rows.clone().map(|r| r.session.map(|s| s.0)).collect::<Vec<_>>(),
-        opt(|r| r.session.map(|s| s.1)),
-        opt(|r| r.place.edited_from),
-        opt(|r| r.place.version_of),
-        opt(|r| r.node.tokens.map(i64::from)),
-        rows.clone().map(|r| r.node.interrupted).collect::<Vec<_>>(),
-        opt(|r| r.node.purged_at.map(Timestamp::as_millis)),
-        text(|r| r.node.tool.call_id.as_deref()),
-        text(|r| r.node.tool.name.as_deref()),
-        text(|r| r.node.tool.calls.as_ref().map(Json::as_str)),
-        text(|r| r.node.metadata.as_ref().map(Json::as_str)),
-        text(|r| Some(r.node.content.as_str())),
-        text(|r| r.node.raw.as_deref()),
-    );
-    columns.params
+    vec![
+        Box::new(rows.clone().map(|r| r.place.tree).collect::<Vec<_>>()),
+        Box::new(int(|r| r.place.seq)),
+        Box::new(rows.clone().map(|r| Uuid::from(r.node.id)).collect::<Vec<_>>()),
+        Box::new(rows.clone().map(|r| r.local.as_str()).collect::<Vec<_>>()),
+        Box::new(opt(|r| r.place.parent)),
+        Box::new(int(|r| r.place.depth)),
+        Box::new(int(|r| r.node.kind.code())),
+        Box::new(rows.clone().map(|r| Uuid::from(r.node.author)).collect::<Vec<_>>()),
+        Box::new(int(|r| r.node.author_type.code())),
+        Box::new(opt(|r| r.node.role.map(|role| role.code()))),
+        Box::new(int(|r| r.node.created_at.as_millis())),
+        Box::new(rows.clone().map(|r| r.place.hash.to_bytes().to_vec()).collect::<Vec<_>>()),
+        Box::new(rows.clone().map(|r| r.session.map(|s| s.0)).collect::<Vec<_>>()),
+        Box::new(opt(|r| r.session.map(|s| s.1))),
+        Box::new(opt(|r| r.place.edited_from)),
+        Box::new(opt(|r| r.place.version_of)),
+        Box::new(opt(|r| r.node.tokens.map(i64::from))),
+        Box::new(rows.clone().map(|r| r.node.interrupted).collect::<Vec<_>>()),
+        Box::new(opt(|r| r.node.purged_at.map(Timestamp::as_millis))),
+        Box::new(text(|r| r.node.tool.call_id.as_deref())),
+        Box::new(text(|r| r.node.tool.name.as_deref())),
+        Box::new(text(|r| r.node.tool.calls.as_ref().map(Json::as_str))),
+        Box::new(text(|r| r.node.metadata.as_ref().map(Json::as_str))),
+        Box::new(text(|r| Some(r.node.content.as_str()))),
+        Box::new(text(|r| r.node.raw.as_deref())),
+    ]
 }
 
 /// The insertion of the nodes' envelopes, if they have any.

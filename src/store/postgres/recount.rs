@@ -3,7 +3,9 @@
 use super::{
     connection::PostgresConnection,
     decode::{get, int},
-    fts_index, session_state,
+    fts_index,
+    pending_rows::CHANGE_ROWS_OF_TREES,
+    session_state,
     uuid::{NO_TREE, Uuid},
     vectors,
 };
@@ -129,8 +131,7 @@ fn recount_nodes(conn: &PostgresConnection, trees: &[Uuid]) -> Result<u64> {
 /// Corrects the counts of trees, of their nodes, and the states of their sessions. Locks the trees first, as a writer does.
 fn recount(conn: &PostgresConnection, trees: &[Uuid], rules: &CompiledRules) -> Result<(u64, u64, u64)> {
     conn.query("SELECT 1 FROM tree_state WHERE tree = ANY($1) ORDER BY tree FOR UPDATE", &[&trees])?;
-    // A writer that knows a tree's newest node finds that the tree has changed.
-    conn.execute("UPDATE tree_state SET last_node = last_node WHERE tree = ANY($1)", &[&trees])?;
+    conn.execute(CHANGE_ROWS_OF_TREES, &[&trees])?;
     let nodes = recount_nodes(conn, trees)?;
     let wrong_trees = conn.execute(
         &format!(

@@ -13,7 +13,7 @@ use std::{
 use super::{
     apply::{BASE, HOUR, WriteState, signed},
     apply_nodes::replace_nul,
-    connection::{Isolation, PgStatement, PostgresConnection, statement},
+    connection::{Isolation, OwnedParams, PgStatement, PostgresConnection, statement},
     decode::{get, id, int, local_id, opt_int},
     pending_rows::{NODE_COLUMNS, NODE_TYPES, PgNewRow, PgNodeAnchor, arrays, node_params},
     uuid::Uuid,
@@ -122,7 +122,7 @@ impl KnownTips {
     }
 }
 
-/// True for a new message without what only other rows tell or what writes rows of other tables, but for its envelope.
+/// True for a new message that depends on no further rows and, but for its envelope, is stored in `nodes` alone.
 fn is_plain(node: &NewNode) -> bool {
     node.kind == EdgeKind::Continuation
         && node.edited_from.is_none()
@@ -248,19 +248,18 @@ fn insertion<'a>(appends: &'a [TipAppend<'_>]) -> Result<PgStatement<'a>> {
     let pack =
         |row: &PgNewRow| row.node.provenance.as_ref().map(|e| envelope_compression::pack(e.as_str())).transpose();
     let changes = appends.iter().map(|append| append.change);
-    let of_changes = statement!(
-        "",
-        changes.clone().map(|change| Uuid::from(change.agent)).collect::<Vec<_>>(),
-        changes.clone().map(|change| change.at.as_millis()).collect::<Vec<_>>(),
-        changes.clone().map(|change| change.op.code()).collect::<Vec<_>>(),
-        rows.clone().map(spent).collect::<Vec<_>>(),
-        rows.clone().map(is_spoken).collect::<Vec<_>>(),
-        rows.clone().map(|row| row.node.advance).collect::<Vec<_>>(),
-        rows.clone().map(|row| matches!(row.node.parent, Parent::Position(_))).collect::<Vec<_>>(),
-        rows.clone().map(pack).collect::<std::io::Result<Vec<_>>>()?,
-    );
+    let of_changes: OwnedParams<'a> = vec![
+        Box::new(changes.clone().map(|change| Uuid::from(change.agent)).collect::<Vec<_>>()),
+        Box::new(changes.clone().map(|change| change.at.as_millis()).collect::<Vec<_>>()),
+        Box::new(changes.clone().map(|change| change.op.code()).collect::<Vec<_>>()),
+        Box::new(rows.clone().map(spent).collect::<Vec<_>>()),
+        Box::new(rows.clone().map(is_spoken).collect::<Vec<_>>()),
+        Box::new(rows.clone().map(|row| row.node.advance).collect::<Vec<_>>()),
+        Box::new(rows.clone().map(|row| matches!(row.node.parent, Parent::Position(_))).collect::<Vec<_>>()),
+        Box::new(rows.clone().map(pack).collect::<std::io::Result<Vec<_>>>()?),
+    ];
     let mut params = node_params(rows.clone());
-    params.extend(of_changes.params);
+    params.extend(of_changes);
     let in_sessions = rows.clone().any(|row| row.session.is_some());
     let has_envelopes = rows.clone().any(|row| row.node.provenance.is_some());
     Ok(PgStatement { sql: INSERTIONS[usize::from(in_sessions)][usize::from(has_envelopes)].as_str().into(), params })

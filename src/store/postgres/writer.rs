@@ -2,7 +2,8 @@
 //!
 //! A change that fails is answered, and the others are applied again without it. A deadlock, a serialization failure or a
 //! lost connection is repeated: nothing was answered. After a connection was lost at COMMIT, the transaction's
-//! number and a journal entry show whether it was committed (`lost_commit.rs`). A change whose tree another transaction holds waits; the others are committed.
+//! number and a journal entry show whether it was committed (`lost_commit.rs`); after it was lost during appends at tips, the
+//! nodes are looked up (`tip_appends.rs`). A change whose tree another transaction holds waits; the others are committed.
 
 use std::{
     sync::{
@@ -307,6 +308,8 @@ impl WriteConnection {
         self.is_unconfirmed = false;
         if !is_divided {
             self.append_at_tips(&mut group);
+            // Another transaction holds a tree: the others of the group have waited long enough.
+            is_divided = group.len() > 1 && start.elapsed() >= LOCK_WAIT;
         }
         while !group.is_empty() {
             let begun = Instant::now();
