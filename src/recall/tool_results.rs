@@ -114,7 +114,7 @@ pub fn find_tool_results(
     Ok(found)
 }
 
-/// True if a result with its call contains all words of a text, or the text itself if `exact`. Without words that can be
+/// True if a result with its call contains all words of a text, file names also within a path, or the text itself if `exact`. Without words that can be
 /// searched, the text itself is looked for.
 #[must_use]
 pub(crate) fn result_mentions(result: &Node, caller: Option<&Node>, text: &str, exact: bool) -> bool {
@@ -126,7 +126,11 @@ pub(crate) fn result_mentions(result: &Node, caller: Option<&Node>, text: &str, 
     if exact || wanted.is_empty() {
         return said.to_lowercase().contains(&text.to_lowercase());
     }
-    reader.each(&said, &mut |stem| wanted.retain(|word| word != stem));
+    // The index word of `src/tui.rs` is `src_tui_rs`, which holds that of `tui.rs`.
+    let holds = |stem: &str, word: &str| {
+        stem == word || word.contains('_') && format!("_{stem}_").contains(&format!("_{word}_"))
+    };
+    reader.each(&said, &mut |stem| wanted.retain(|word| !holds(stem, word)));
     wanted.is_empty()
 }
 

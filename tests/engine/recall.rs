@@ -856,7 +856,7 @@ fn recall_counts_filters_failures_and_shows_context() {
     let play = Play::new();
     let session = play.session("owner", play.nine);
     let owner = play.owner.clone().in_session(session);
-    for text in ["the gasket leaks\nexit code 1", "the gasket holds\nexit code 0"] {
+    for text in ["the gasket leaks\nexit code 1", "the gasket holds in src/seal-test.ts(3)\nexit code 0"] {
         let tool = ToolCallFields { calls: None, call_id: None, name: Some("bash".into()) };
         let draft =
             NodeDraft::text(text).kind(EdgeKind::Tool).author_type(AuthorType::Tool).keep_position(true).tool(tool);
@@ -875,7 +875,9 @@ fn recall_counts_filters_failures_and_shows_context() {
     let leaks = lines(&mut runner, &["→ recall tool:\"bash\" \"leaks\""]);
     assert!(leaks.starts_with("1 result") && leaks.contains("words:\"leaks\""), "{leaks}");
     let none = lines(&mut runner, &["→ recall tool:bash \"tmux\""]);
-    assert!(none.starts_with("no results of \"bash\""), "{none}");
+    assert!(none.starts_with("none of the 2 results of bash in this tree hold all of the words \"tmux\""), "{none}");
+    let file = lines(&mut runner, &["→ recall tool:bash \"seal-test.ts holds\""]);
+    assert!(file.starts_with("1 result"), "{file}");
     let around = lines(&mut runner, &[&format!("→ recall around:{} limit:1", play.id(play.marie))]);
     assert!(around.contains("Who is Marie?") && around.contains("childhood"), "{around}");
     let old = lines(&mut runner, &["→ recall search \"gasket\" from:11mo sort:time"]);

@@ -6,7 +6,7 @@ use crate::{
     exec::{Answer, AnswerResult, Executor, Position, counts::count, escape::quoted},
     recall::{self, Filter, ToolQuery},
     tools::{NativeAlias, Tool, ToolError},
-    types::one_line,
+    types::{first_words, one_line},
 };
 
 /// Most results by which the command for more raises the limit.
@@ -98,6 +98,20 @@ impl Executor<'_> {
     ) -> Result<String, ToolError> {
         let any = self.count_results(within, ToolQuery { failed: false, limit: 0, ..query })?;
         let (tool, place) = (query.tool, within.place);
+        let all = match query.words {
+            Some(_) => self.count_results(within, ToolQuery { failed: false, words: None, limit: 0, ..query })?,
+            None => 0,
+        };
+        if any == 0 && all > 0 {
+            let filters =
+                RecallFilter { scope: None, count: false, failed: false, sort: None, words: None, ..only.clone() };
+            let which = if query.exact { "that text" } else { "all of the words" };
+            let (all, said) = (count(all, "result"), quoted(&first_words(query.words.unwrap_or_default(), 60)));
+            return Ok(format!(
+                "none of the {all} of {} in {place}{filters} hold {which} {said}; → recall search {said} finds near ones",
+                one_line(tool)
+            ));
+        }
         if only.failed && any > 0 {
             let filters = RecallFilter { scope: None, count: false, failed: false, sort: None, ..only.clone() };
             let all = count(any, "result");
