@@ -4,8 +4,10 @@ mod adjacent_tokens;
 mod fixed_phrases;
 mod nominal_request;
 mod numbers;
+mod paraphrases;
 mod typos;
 
+pub(super) use self::fixed_phrases::pattern_word;
 pub(super) use self::numbers::number;
 pub(super) use self::typos::correct_typos;
 use self::{adjacent_tokens::reclassify, numbers::hyphenated};

@@ -287,7 +287,8 @@ impl<'a> Arguments<'a> {
         }
         self.items.push(arg);
         // Of a list all have the same lead; else it is used up.
-        let listed = terms.get(at + 1).is_some_and(|next| next.is(',') || next.entry.func == Some(FunctionWord::And));
+        let listed = !matches!(what, ArgKind::IdRange { .. })
+            && terms.get(at + 1).is_some_and(|next| next.is(',') || next.entry.func == Some(FunctionWord::And));
         if !listed || intent.zones.get(at + 1) == Some(&ClauseRole::Main) && prefix.key.is_none() {
             *prefix = ArgPrefix::default();
         }

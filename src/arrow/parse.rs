@@ -5,6 +5,7 @@
 //! may doubt, and doubt adds up: a line is run only if what is left of confidence is enough for what its operation can
 //! do. Everything else is refused, which costs a model one more line; a wrong operation costs more.
 
+mod caveat_phrases;
 mod caveats;
 mod collect_args;
 mod coverage;
@@ -154,6 +155,9 @@ fn behind_statement(line: &str, thought: Option<&str>, trace: &ParseTrace) -> Op
     }
     let lexed = lex::line(line).ok()?;
     let terms = annotate_tokens::terms(line, &lexed);
+    if caveat_phrases::find(line, &terms, terms.len()).is_some() {
+        return None;
+    }
     referring_request::readings(line, &terms).into_iter().find_map(|reading| {
         let mut trace = ParseTrace::default();
         let parsed = parse_words(&reading.line, thought, &mut trace).ok()?;
@@ -334,8 +338,13 @@ fn parse_terms(
     let tool = candidate.tool;
     // Content without quotes may say anything.
     let reserved = reserved.filter(|span| intent.raw.is_none_or(|raw| span.start < raw.start));
-    // `every morning, search the web for "x"`
-    let defers = |span: &lex::Span| tool == Tool::Search && span.start <= first;
+    // `every morning, search the web for "x"`; without quotes, the words may be what is searched for.
+    let is_quoted = trace.terms.iter().any(AnnotatedToken::is_text);
+    let defers = |span: &lex::Span| match tool {
+        Tool::Search => is_quoted || span.start <= first,
+        Tool::Think => span.start <= first,
+        _ => false,
+    };
     let reserved = reserved.filter(|span| !matches!(tool, Tool::Search | Tool::Think | Tool::Help) || defers(span));
     let reserved = reserved.or_else(|| caveats::in_request(line, &trace.terms, intent, &candidate));
     if let Some(word) = reserved.or_else(|| unsupported_words::find(line, &trace.terms, intent, &candidate)) {
@@ -367,7 +376,7 @@ fn parse_terms(
         return Err(bind_error(line, &trace.terms, tool, BindError::Unexpected(word)));
     }
     trace.penalties = penalties(&trace.terms, intent, &arguments, &candidate);
-    trace.needed = confidence_threshold(tool);
+    trace.needed = penalties::confidence_threshold(tool);
     let confidence = trace.penalties.iter().fold(1.0, |sum, (_, doubt)| sum - doubt);
     if confidence < trace.needed {
         return Err(unsure(line, &arguments, &command));
@@ -414,15 +423,5 @@ fn thought(line: &str) -> (&str, Option<&str>) {
         Some("") => (first, Some("")),
         Some(thought) if thought.ends_with('\n') => (first, Some(&thought[..thought.len() - 1])),
         _ => (line, None),
-    }
-}
-
-/// Confidence that an operation needs.
-fn confidence_threshold(tool: Tool) -> f32 {
-    match tool.spec().side_effect {
-        SideEffect::ReadOnly => 0.55,
-        SideEffect::Navigation => 0.8,
-        SideEffect::Write => 0.7,
-        SideEffect::Destructive => 0.8,
     }
 }

@@ -5,7 +5,11 @@ mod questions;
 mod second_verb;
 
 use self::politeness::{DOUBTFUL, PLAIN, POLITE, opening};
-pub(super) use self::{questions::question, second_verb::goes_with};
+pub(super) use self::{
+    politeness::{LEAVE, LEISURE, leaves_open},
+    questions::question,
+    second_verb::goes_with,
+};
 use super::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lexicon::{Form, FunctionWord, Noun, Verb},
@@ -87,7 +91,7 @@ pub(super) fn padding(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Po
         let at = (3..5).find(|at| matches!(verb(terms, *at), Some((Verb::See | Verb::Search, Form::Base))));
         let describes = |term: &AnnotatedToken| !(term.is_id() || term.is_text() || term.entry.verb.is_some());
         if let Some(at) = at.filter(|at| terms[2..*at].iter().all(describes))
-            && (at > 3 || terms[2].entry.noun.is_none())
+            && (at > 3 || matches!(terms[2].entry.noun, None | Some(Noun::Level)))
         {
             return Some((at, PLAIN));
         }
@@ -329,26 +333,10 @@ pub(super) fn asks_which(line: &str, terms: &[AnnotatedToken]) -> bool {
 
 /// `if you can`: a condition that is none.
 pub(super) fn is_polite_condition(line: &str, terms: &[AnnotatedToken]) -> bool {
-    let clause = || terms.iter().take_while(|term| !matches!(term.kind, TokenKind::Mark(_))).skip(1);
-    let told = |words: &[&str]| clause().any(|term| words.iter().any(|w| term.text.of(line).eq_ignore_ascii_case(w)));
-    let begins = ["you", "possible", "need", "that's", "necessary", "convenient", "so"];
+    let length = terms.iter().take_while(|term| !matches!(term.kind, TokenKind::Mark(_))).count();
     word(line, terms, 0).eq_ignore_ascii_case("if")
-        && (begins.iter().any(|w| word(line, terms, 1).eq_ignore_ascii_case(w))
-            || clause().count() <= 8
-                && !clause().any(|term| term.is_id() || term.is_text())
-                && !terms.iter().any(|term| matches!(term.text.of(line), "otherwise" | "else"))
-                && (told(&[
-                    "mind",
-                    "minds",
-                    "trouble",
-                    "bother",
-                    "please",
-                    "ok",
-                    "okay",
-                    "convenient",
-                    "kind",
-                    "exists",
-                ]) || told(&["i"]) && told(&["may", "can", "could"])))
+        && !terms.iter().any(|term| matches!(term.text.of(line), "otherwise" | "else"))
+        && terms.get(1..length).is_some_and(|condition| leaves_open(line, condition, LEAVE))
 }
 
 /// True if `terms` end in what makes a participle a request: `should be`, `is to be`, `could a7x2 be`.

@@ -125,10 +125,10 @@ impl<T> Default for PatternTable<T> {
     }
 }
 
-/// The first byte of a word in lower case, and the bit of its length. `None` if it is not of ASCII or too long.
+/// The first byte of a word in lower case, 127 if it is not of ASCII, and the bit of its length. `None` if it is too long.
 fn key(word: &str) -> Option<(usize, u32)> {
-    let letter = word.bytes().next()?.to_ascii_lowercase();
-    (letter < 128 && word.len() < 32).then(|| (usize::from(letter), 1 << word.len()))
+    let letter = word.bytes().next()?.to_ascii_lowercase().min(127);
+    (word.len() < 32).then(|| (usize::from(letter), 1 << word.len()))
 }
 
 /// True if `word`, in any case, is one of the `words`, which have a space between.

@@ -28,6 +28,8 @@ pub(in crate::arrow) fn correct_typos(line: &str, terms: &[AnnotatedToken]) -> O
         // `dpth 2`: a word of four letters may be an id.
         let counts = terms.get(at + 1).is_some_and(|next| matches!(next.kind, TokenKind::Number(_)));
         let is_unknown = term.kind == TokenKind::Name || term.kind == TokenKind::Id && counts && !term.bracketed;
+        // `by teh model`
+        let is_named = is_named && text != "teh";
         if !is_unknown || is_named || !is_word || lexicon::look_up(text).is_known() {
             continue;
         }

@@ -23,7 +23,9 @@ impl Binder<'_, '_> {
 
     pub(super) fn read(&mut self) -> Bound {
         let section = self.section();
-        let of_version = |arg: &Arg| arg.key == Some(OptionName::Version) || arg.noun == Some(Noun::Version);
+        let of_version = |arg: &Arg| {
+            arg.key == Some(OptionName::Version) || arg.noun == Some(Noun::Version) || arg.unit == Some(Noun::Version)
+        };
         let version = self.number(of_version).map(|(number, _)| number);
         let version = version.or_else(|| self.short_version());
         // `head -n 30`

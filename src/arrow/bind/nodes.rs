@@ -274,7 +274,11 @@ impl Binder<'_, '_> {
             })
             .or_else(|| {
                 let verb = self.at;
-                self.arguments.take(|arg| arg.kind == ArgKind::Name && arg.at < verb && arg.at + 3 > verb)
+                let is_asked = self.begins_with(&["ask"]);
+                self.arguments.take(|arg| {
+                    let behind = is_asked && arg.at == verb + 1 && arg.key.is_none();
+                    arg.kind == ArgKind::Name && (arg.at < verb && arg.at + 3 > verb || behind)
+                })
             })
             .or_else(|| {
                 let line = self.arguments.line;

@@ -7,7 +7,7 @@ use crate::arrow::{
     lexicon::{Noun, Prep, Verb},
     option_name::OptionName,
 };
-use crate::{recall::TimeSpec, types::EdgeKind};
+use crate::{recall::TimeSpec, tools::Tool, types::EdgeKind};
 
 impl Binder<'_, '_> {
     /// Filters of a recall.
@@ -161,11 +161,18 @@ impl Binder<'_, '_> {
     }
 
     /// The tool whose calls are recalled.
-    fn recalled_tool(&mut self) -> Option<String> {
-        self.name_for(&[OptionName::Tool]).or_else(|| {
+    fn recalled_tool(&mut self, words: &RecallWords<'_>) -> Option<String> {
+        // `results of the grep tool`
+        let before_noun = words.tool().filter(|_| self.names(Noun::Result));
+        before_noun.into_iter().for_each(|name| self.take_word(name));
+        self.name_for(&[OptionName::Tool]).or_else(|| before_noun.map(str::to_owned)).or_else(|| {
             // `calls of the undo tool`
-            let own =
-                self.arguments.modifiers.tool.filter(|_| self.names(Noun::Tool)).map(|tool| tool.name().to_owned());
+            let own = self
+                .arguments
+                .modifiers
+                .tool
+                .filter(|tool| self.names(Noun::Tool) && *tool != Tool::Recall)
+                .map(|tool| tool.name().to_owned());
             let named = self.names(Noun::Tool);
             // `the failed pytest results`, `failed results of cargo`
             let line = self.arguments.line;
@@ -192,7 +199,7 @@ impl Binder<'_, '_> {
     pub(super) fn recall(&mut self) -> Bound {
         let words = RecallWords::of(self.arguments.line);
         let mut only = self.narrowed(&words)?;
-        let tool = self.recalled_tool();
+        let tool = self.recalled_tool(&words);
         let fails = ["failed", "fail", "failing"].iter().any(|word| self.arguments.has_bare_word(word));
         only.failed |= tool.is_some() && fails;
         let texts = self.arguments.items.iter().any(|arg| matches!(arg.kind, ArgKind::Text { .. }));

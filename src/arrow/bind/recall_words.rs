@@ -45,6 +45,7 @@ static EXACT: LazyLock<PatternTable<()>> = LazyLock::new(|| {
             "exactly as written|quoted",
             "exactly like that|this|so",
             "in exactly this|these|those words",
+            "exactly|precisely in just? this|these|those|the same? words|wording",
         ]
         .map(|pattern| (pattern, ())),
     )
@@ -180,6 +181,14 @@ impl<'l> RecallWords<'l> {
         self.words.get(at).copied().unwrap_or_default()
     }
 
+    /// The name before `tool`: `the grep tool`.
+    pub(super) fn tool(&self) -> Option<&'l str> {
+        let noun = (2..self.words.len()).find(|at| self.words[*at] == "tool")?;
+        let name = self.words[noun - 1];
+        let is_name = self.word(noun - 2) == "the" || lexicon::look_up(name).verb.is_none();
+        (is_name && lexicon::look_up(name).func.is_none()).then_some(name)
+    }
+
     pub(super) fn scope(&self) -> Option<RecallScope> {
         SCOPES.first_in(&self.words).copied()
     }
@@ -237,7 +246,7 @@ impl<'l> RecallWords<'l> {
         let named = || {
             let at = (0..self.words.len()).find(is_by)? + 1;
             let role = |at: usize| ROLES.iter().find(|(said, _)| *said == self.word(at)).map(|(_, role)| *role);
-            role(at).or_else(|| role(at + 1).filter(|_| self.word(at) == "the"))
+            role(at).or_else(|| role(at + 1).filter(|_| matches!(self.word(at), "the" | "a" | "an")))
         };
         (1..self.words.len()).find_map(spoke).or_else(|| (0..self.words.len()).find_map(owns)).or_else(named)
     }

@@ -23,14 +23,17 @@ impl Binder<'_, '_> {
         for arg in self.arguments.items.iter_mut().filter(|arg| is_deep && arg.key == Some(OptionName::Depth)) {
             arg.key = None;
         }
-        let depth =
-            match self.arguments.take(|arg| arg.key == Some(OptionName::Depth)).map(|arg| self.arguments.value(&arg)) {
-                Some(depth) if matches!(depth.as_str(), "deep" | "advanced") => Some(SearchDepth::Deep),
-                Some(depth) if matches!(depth.as_str(), "basic" | "shallow") => Some(SearchDepth::Basic),
-                Some(_) => return Err(BindError::Missing("depth: basic or deep")),
-                None => (self.names(Noun::Level) || is_deep || self.arguments.has_bare_word("deep"))
-                    .then_some(SearchDepth::Deep),
-            };
+        let depth = match self
+            .arguments
+            .take(|arg| arg.key == Some(OptionName::Depth) && arg.kind != ArgKind::File)
+            .map(|arg| self.arguments.value(&arg))
+        {
+            Some(depth) if matches!(depth.as_str(), "deep" | "advanced") => Some(SearchDepth::Deep),
+            Some(depth) if matches!(depth.as_str(), "basic" | "shallow") => Some(SearchDepth::Basic),
+            Some(_) => return Err(BindError::Missing("depth: basic or deep")),
+            None => (self.names(Noun::Level) || is_deep || self.arguments.has_bare_word("deep"))
+                .then_some(SearchDepth::Deep),
+        };
         let topic =
             match self.arguments.take(|arg| arg.key == Some(OptionName::Topic)).map(|arg| self.arguments.value(&arg)) {
                 Some(topic) if topic.eq_ignore_ascii_case("news") => Some(Topic::News),

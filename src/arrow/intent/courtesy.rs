@@ -9,48 +9,6 @@ use crate::arrow::{
     phrases,
 };
 
-/// Words of which one stands in a condition that only asks for leave: `if you do not mind`.
-const LEAVE: &[&str] = &[
-    "mind",
-    "minds",
-    "hand",
-    "trouble",
-    "bother",
-    "please",
-    "convenient",
-    "possible",
-    "may",
-    "can",
-    "could",
-    "would",
-    "kind",
-    "allowed",
-    "permitted",
-    "feasible",
-    "want",
-    "wish",
-    "like",
-    "ask",
-    "ok",
-    "okay",
-    "imposition",
-    "nuisance",
-    "inconvenient",
-];
-
-/// Words of which one stands in a clause that only leaves the time open: `when you have a moment`.
-const LEISURE: &[&str] =
-    &["moment", "minute", "second", "time", "chance", "can", "may", "like", "want", "wish", "ready", "free"];
-
-/// The other words of such conditions.
-const LEAVE_WORDS: &[&str] = &[
-    "i", "we", "you", "it", "it's", "its", "that", "that's", "this", "is", "isn't", "are", "am", "i'm", "you're",
-    "we're", "be", "not", "no", "too", "much", "any", "a", "an", "the", "some", "to", "do", "does", "don't", "doesn't",
-    "won't", "have", "has", "get", "find", "of", "your", "so", "all", "for", "me", "us", "at", "ever", "next", "able",
-    "really", "just", "only", "there", "great", "big", "many", "spare", "say", "put", "way", "good", "as", "you'd",
-    "i'd", "once", "more", "again", "another", "nobody", "they", "they're",
-];
-
 /// Length of the longest word that marks a range to remove.
 const LONGEST_MARK: usize = 10;
 
@@ -204,7 +162,7 @@ impl IntentParser<'_> {
             if manner && self.func_at(at - 1) == Some(FunctionWord::It) {
                 return self.remove(at..at + 2);
             }
-            if !self.terms[at - 1].is(',') {
+            if !matches!(self.terms[at - 1].kind, TokenKind::Mark(',' | '—' | '–' | '-')) {
                 continue;
             }
             let closes = CLOSINGS.iter().any(|words| {
@@ -227,26 +185,18 @@ impl IntentParser<'_> {
     /// A condition that only asks for leave, or leaves the time open.
     fn leave(&mut self, at: usize) -> Option<Range<usize>> {
         let keys = match () {
-            _ if self.is_word(at, &["if"]) => LEAVE,
+            _ if self.is_word(at, &["if"]) => phrases::LEAVE,
             _ if self.is_word(at, &["when", "whenever"]) && self.is_word(at + 1, &["you", "you're", "we", "i"]) => {
-                LEISURE
+                phrases::LEISURE
             }
             _ => return None,
         };
         let end = self.clause_end(at);
-        let is_open = (at + 1..end).any(|at| self.is_word(at, keys))
-            && (at + 1..end).all(|at| self.is_word(at, keys) || self.is_word(at, LEAVE_WORDS));
-        // `if that is not possible` is a condition.
-        let denied = (at + 1..end).any(|at| self.is_word(at, &["not", "no", "isn't", "don't", "doesn't", "won't"]));
+        let is_open = phrases::leaves_open(self.line, &self.terms[at + 1..end], keys);
         // `if you'd like` is an offer.
         let offers = (at + 1..end).any(|at| self.is_word(at, &["you'd", "i'd"]))
             && (at > 0 || !(at + 1..end).any(|at| self.is_word(at, &["kind", "mind"])));
-        let is_open = is_open
-            && !offers
-            && (!denied
-                || (at + 1..end).any(|at| {
-                    self.is_word(at, &["mind", "minds", "trouble", "bother", "imposition", "nuisance", "inconvenient"])
-                }));
+        let is_open = is_open && !offers;
         let begins = at == 0 || self.terms[at - 1].is(',') || self.func_at(at - 1) == Some(FunctionWord::Pad);
         if !is_open || !(begins || self.is_last(end)) {
             return None;

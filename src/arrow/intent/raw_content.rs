@@ -38,6 +38,13 @@ impl IntentParser<'_> {
         let todo = self.terms[verb].entry.verb.is_some_and(|(verb, _)| verb == Verb::Todo)
             && matches!(self.verb_at(at), Some((Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish, _)) | None)
             && (self.verb_at(at).is_some() || self.func_at(at) == Some(FunctionWord::Do));
+        // `recall: search "x" by:human`
+        if self.is_word(verb, &["recall"])
+            && self.is_word(at, &["search"])
+            && self.terms.get(at + 1).is_some_and(AnnotatedToken::is_text)
+        {
+            return false;
+        }
         // `star: a7x2 | name: "x"`
         let divided = self.terms.get(at + 1).is_some_and(|next| next.is('|'));
         if todo || divided || self.terms.get(at).is_some_and(|next| next.is('{') || next.is('[')) {

@@ -162,7 +162,11 @@ impl IntentParser<'_> {
             c.at += 1;
             return None;
         }
-        if (term.is('|') || chained) && c.zone != ClauseRole::Tail {
+        // `switch to parent & list siblings`, `memory trace + memory stashed`
+        let joins = (term.is('&') || term.is('+'))
+            && self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Base)
+            && self.terms[at + 1].entry.func.is_none();
+        if (term.is('|') || chained || joins) && c.zone != ClauseRole::Tail {
             return Some((Utterance::Several, asked, at));
         }
         // What stands behind `name:` is a value, whatever it says.
@@ -250,6 +254,14 @@ impl IntentParser<'_> {
                 }) => {}
             (TokenKind::Word, Some(FunctionWord::Sub)) if c.embedded || phrases::embeds(group) && at <= verb + 2 => {
                 c.embedded = true
+            }
+            // `think when the tests are done`
+            (TokenKind::Word, Some(FunctionWord::Sub))
+                if matches!(self.text_at(at), "when" | "whenever")
+                    && c.zone == ClauseRole::Main
+                    && !phrases::embeds(group) =>
+            {
+                return Some((Utterance::Hypothetical, asked, at));
             }
             // `continue until a7x2 is resolved`
             (TokenKind::Word, Some(FunctionWord::Sub))

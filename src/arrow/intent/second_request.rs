@@ -42,6 +42,14 @@ impl IntentParser<'_> {
             c.at += 1;
             return None;
         }
+        // `recall count, search "x"`
+        let has_text = self.terms[verb..second].iter().any(AnnotatedToken::is_text);
+        if group == Verb::Recall && other == Verb::Search && !has_text && self.has_argument(second) {
+            c.zone = ClauseRole::Main;
+            self.zones[second] = ClauseRole::Main;
+            c.at = second + 1;
+            return None;
+        }
         // `leave this behind and go to the root`
         if group == Verb::Leave && self.text_at(at - 1) == "behind" {
             return Some(self.restart(second, other));

@@ -113,7 +113,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
 pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     (
         FunctionWord::Pad,
-        "svp fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please plese pleas plase pleaes pls plz plss plsss plzz plis always thx thanx tks kindly just now ok okay alright well also first finally quickly again too both really \
+        "svp fyi btw pray porfa yaar bro guys rq fr tbh hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please plese pleas plase pleaes pls plz plss plsss plzz plis always thx thanx tks thankyou thnks thks tnx kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply straight quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging lying presently altogether commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly approximately circa safely gently suddenly badly lastly firstly namely obviously clearly \
          certainly definitely shortly quietly cleanly accordingly honestly hopefully merely truly freshly newly recently previously immediately directly currently still already \
@@ -125,7 +125,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
         FunctionWord::Det,
         "the a an my mine our ours its his her their your this that these those some any another other same each every all whatever whichever",
     ),
-    (FunctionWord::Subject, "i we you he she they someone somebody everyone nobody anyone"),
+    (FunctionWord::Subject, "i we you u he she they someone somebody everyone nobody anyone"),
     (FunctionWord::It, "it them em itself there lot"),
     (FunctionWord::One, "one ones"),
     (
@@ -145,7 +145,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     ),
     (
         FunctionWord::Sub,
-        "so because since lest while which whose whom where until till although though whereas cause 'cause cos that's-why",
+        "so because bc cuz coz b/c since lest while which whose whom where until till although though whereas cause 'cause cos that's-why",
     ),
     (
         FunctionWord::If,
@@ -191,7 +191,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::After, "after past behind following follows"),
     (Prep::Before, "before"),
     (Prep::Against, "against versus vs"),
-    (Prep::Between, "between"),
+    (Prep::Between, "between btwn betw"),
     (Prep::Up, "up"),
     (Prep::Back, "back"),
     (Prep::Out, "out outside"),

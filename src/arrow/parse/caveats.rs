@@ -1,7 +1,7 @@
 //! Caveats: words that take a request back, postpone it, or except a part from it. A line with one is refused, since the
 //! command would do what was not asked.
 
-use super::deferrals;
+use super::{caveat_phrases, deferrals};
 use crate::{
     arrow::{
         annotate_tokens::{AnnotatedToken, TokenKind},
@@ -16,66 +16,6 @@ use crate::{
 /// Words before `but` that make an exception of what follows.
 const WHOLES: &[&str] =
     &["all", "everything", "anything", "everyone", "everybody", "anyone", "anybody", "nobody", "nothing"];
-/// Ends of a line that take back what was asked.
-const RETRACTIONS: &[&[&str]] = &[
-    &["i", "won't"],
-    &["i", "can't"],
-    &["we", "won't"],
-    &["we", "can't"],
-    &["we", "shouldn't"],
-    &["you", "mustn't"],
-    &["i", "may", "not"],
-    &["we", "may", "not"],
-    &["rather", "not"],
-    &["better", "not"],
-    &["maybe", "not"],
-    &["not", "allowed", "to"],
-    &["take", "that", "back"],
-    &["for", "example"],
-    &["for", "instance"],
-    &["in", "theory"],
-    &["in", "part"],
-    &["partly"],
-    &["permission", "pending"],
-    &["next", "week"],
-    &["next", "month"],
-    &["next", "year"],
-    &["in", "a", "minute"],
-    &["in", "a", "while"],
-    &["at", "some", "point"],
-    &["some", "day"],
-    &["some", "time"],
-    &["one", "day"],
-    &["down", "the", "road"],
-    &["wrong", "node"],
-    &["wrong", "one"],
-    &["hold", "on"],
-    &["bad", "idea"],
-    &["an", "idea"],
-    &["not", "now"],
-    &["not", "agree"],
-    &["didn't", "agree"],
-    &["second", "thoughts"],
-    &["be", "asked"],
-    &["asked", "first"],
-    &["think", "about", "it"],
-    &["think", "it", "over"],
-    &["make", "up", "my", "mind"],
-    &["should", "i"],
-    &["should", "we"],
-    &["example", "only"],
-    &["do", "you", "think"],
-    &["be", "nice"],
-    &["already", "done"],
-    &["where", "needed"],
-    &["if", "needed"],
-    &["as", "needed"],
-    &["of", "yesterday"],
-    &["dry", "run"],
-    &["pending", "approval"],
-    &["after", "review"],
-    &["long", "as", "it", "fits"],
-];
 /// Words of a relative clause that forbids, postpones or limits.
 const LIMITS: &[&str] =
     &["must", "may", "should", "would", "will", "can", "can't", "cannot", "wait", "already", "tomorrow", "told"];
@@ -96,11 +36,8 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
     if is_named && leads {
         return Some(terms[0].whole);
     }
-    if let Some(word) = deferrals::find(line, terms) {
+    if let Some(word) = deferrals::find(line, terms).or_else(|| caveat_phrases::find(line, terms, last)) {
         return Some(word);
-    }
-    if is_retracted(line, terms, last) {
-        return Some(terms[last - 1].whole);
     }
     (1..terms.len())
         .find(|at| {
@@ -166,24 +103,6 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
         .map(|at| terms[at].whole)
 }
 
-/// True if the words before `last` take back what was asked.
-fn is_retracted(line: &str, terms: &[AnnotatedToken], last: usize) -> bool {
-    let ends = |phrase: &&&[&str]| {
-        last.checked_sub(phrase.len()).filter(|at| *at > 1).is_some_and(|at| {
-            let said = (at..).zip(**phrase).all(|(at, word)| is_word(line, terms, at, &[word]));
-            said && !follows_subject(terms, at, phrase[0])
-        })
-    };
-    // `undo (wrong node)` says why.
-    let undoes = terms[0].entry.base() == Some(Verb::Undo);
-    let explains = |phrase: &&&[&str]| undoes && phrase[0] == "wrong";
-    let mut buffer = [0; 12];
-    let ending = lexicon::lower(terms[last - 1].text.of(line), &mut buffer).unwrap_or_default();
-    let mut retractions =
-        RETRACTIONS.iter().filter(|phrase| phrase.last().is_some_and(|word| word.as_bytes() == ending));
-    retractions.any(|phrase| !explains(&phrase) && ends(&phrase))
-}
-
 /// Finds a reservation that depends on the operation and on the clauses.
 pub(super) fn in_request(line: &str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> Option<Span> {
     RequestWords { line, terms, intent, candidate }.reservation()
@@ -214,7 +133,19 @@ impl RequestWords<'_> {
         (0..self.terms.len()).find(|at| fits(*at)).map(|at| self.terms[at].whole)
     }
 
+    /// True for `Mark restored a7x2`: the verb is a name.
+    fn is_said_of_person(&self) -> bool {
+        let states = self.terms.get(1).is_some_and(|next| {
+            matches!(next.entry.verb, Some((_, Form::Past | Form::Third))) && next.entry.noun.is_none()
+        });
+        let names_node = self.terms.get(2).is_some_and(AnnotatedToken::is_id);
+        self.candidate.group == Verb::Bookmark && self.candidate.verb == 0 && states && names_node
+    }
+
     fn reservation(&self) -> Option<Span> {
+        if self.is_said_of_person() {
+            return Some(self.terms[0].whole);
+        }
         let (tool, terms, candidate) = (self.candidate.tool, self.terms, self.candidate);
         let changes = !matches!(tool.spec().side_effect, SideEffect::ReadOnly | SideEffect::Navigation);
         let asks_leave = (self.is(0, &["may", "must"])
@@ -260,12 +191,9 @@ impl RequestWords<'_> {
         {
             return Some(but);
         }
-        let whole = matches!(tool, Tool::Prune | Tool::Restore | Tool::Exclude | Tool::Copy | Tool::Move);
-        if whole && (0..terms.len()).any(|at| self.is(at, &["children", "child", "kids", "descendants"])) {
-            let spared = self.find(|at| at > candidate.verb && self.is(at, SPARED));
-            if spared.is_some() {
-                return spared;
-            }
+        let spared = self.spared_children();
+        if spared.is_some() {
+            return spared;
         }
         if matches!(tool, Tool::Copy | Tool::Move) {
             let away = self.find(|at| {
@@ -293,6 +221,15 @@ impl RequestWords<'_> {
             return None;
         }
         self.another_node()
+    }
+
+    /// Finds the word that spares the children of a node from what happens to its branch, or means them alone.
+    fn spared_children(&self) -> Option<Span> {
+        let tool = self.candidate.tool;
+        let whole = matches!(tool, Tool::Prune | Tool::Restore | Tool::Exclude | Tool::Copy | Tool::Move);
+        let children = ["children", "child", "kids", "descendants"];
+        let names_children = (0..self.terms.len()).any(|at| self.is(at, &children));
+        self.find(|at| whole && names_children && at > self.candidate.verb && self.is(at, SPARED))
     }
 
     /// Finds the word by which an operation on one node means another one than it names.
@@ -379,22 +316,6 @@ impl RequestWords<'_> {
         });
         it.filter(|_| named).map(|at| terms[at].whole)
     }
-}
-
-/// True if a sentence of its own holds the phrase that begins at `at`: `…, we talk of it next week`.
-fn follows_subject(terms: &[AnnotatedToken], at: usize, first: &str) -> bool {
-    let begins = terms[..at]
-        .iter()
-        .rposition(|term| matches!(term.kind, TokenKind::Mark(',' | ';' | '.')))
-        .map_or(0, |at| at + 1);
-    let own = matches!(first, "i" | "we" | "you" | "rather" | "take" | "not" | "be" | "asked" | "think" | "make");
-    !own && begins > 0
-        && terms[begins..at].iter().any(|term| {
-            matches!(
-                term.entry.func,
-                Some(FunctionWord::Subject | FunctionWord::It | FunctionWord::Clause | FunctionWord::Be)
-            ) || matches!(term.entry.verb, Some((_, Form::Third)))
-        })
 }
 
 pub(super) fn is_word(line: &str, terms: &[AnnotatedToken], at: usize, words: &[&str]) -> bool {

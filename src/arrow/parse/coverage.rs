@@ -109,7 +109,7 @@ const IN_PHRASES: &[&str] = &["case", "half", "halves", "brief", "haste", "order
 fn limits(line: &str, arg: &Arg, tool: Tool) -> bool {
     let words: &[&str] = match tool {
         Tool::Recall => &["in", "on", "from", "with"],
-        Tool::View | Tool::Tree | Tool::List => &["in"],
+        Tool::View | Tool::Tree | Tool::List | Tool::Read | Tool::Diff | Tool::Memory | Tool::Help => &["in"],
         Tool::Respond => &["as"],
         // `continue a7x2 from the dog's view`
         Tool::Continue => return arg.prep == Some(Prep::From),

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, ops::Range};
 
 use crate::{
-    arrow::{lex, lexicon},
+    arrow::{lex, lexicon, option_name::OptionName},
     tools::Tool,
 };
 
@@ -19,8 +19,39 @@ pub(super) fn behind_arrow(line: &str) -> &str {
 
 /// The line without its decoration. Blanks are in its place, so that every span stays one of the line.
 pub(super) fn without_decoration(line: &str) -> Cow<'_, str> {
-    let ranges: Vec<Range<usize>> = picture(line).into_iter().chain(smiley(line)).collect();
+    let ranges: Vec<Range<usize>> =
+        picture(line).into_iter().chain(smiley(line)).chain(ticked_arguments(line)).collect();
     if ranges.is_empty() { without_marks(line) } else { without_marks(&blanked(line, ranges)).into_owned().into() }
+}
+
+/// Ranges of the backticks around ids in brackets and options, outside of texts: "view `[a7x2]`", "`n: 4`".
+fn ticked_arguments(line: &str) -> Vec<Range<usize>> {
+    let mut ticks = Vec::new();
+    let mut opened = None;
+    let mut is_text = false;
+    for (at, c) in line.char_indices() {
+        match (c, opened) {
+            ('"' | '“' | '”', _) => is_text = !is_text,
+            ('`', None) if !is_text => opened = Some(at),
+            ('`', Some(open)) => {
+                if is_argument(&line[open + 1..at]) {
+                    ticks.extend([open..open + 1, at..at + 1]);
+                }
+                opened = None;
+            }
+            _ => {}
+        }
+    }
+    ticks
+}
+
+/// True for `[a7x2]` and `n: 4`.
+fn is_argument(text: &str) -> bool {
+    let is_plain =
+        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let in_brackets = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let option = text.split_once(':').filter(|(name, _)| OptionName::named(name).is_some());
+    in_brackets.is_some_and(is_plain) || option.is_some_and(|(_, value)| is_plain(value.trim_start()))
 }
 
 /// Faces made of marks.

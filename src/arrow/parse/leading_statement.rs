@@ -54,7 +54,8 @@ pub(super) fn request_start(line: &str, terms: &[AnnotatedToken]) -> Option<Requ
     let begins = matches!(terms.get(start)?.entry.verb, Some((_, Form::Base)));
     let opens = |term: &AnnotatedToken| {
         use FunctionWord::{Doubt, If, Modal, Not, Or, What, Why, Would};
-        matches!(term.entry.func, Some(What | Why | If | Not | Modal | Would | Doubt | Or))
+        let is_empty = is_in(line, term, "nowhere nothing none");
+        matches!(term.entry.func, Some(What | Why | If | Not | Modal | Would | Doubt | Or)) && !is_empty
     };
     let asks = |(at, term): (usize, &AnnotatedToken)| {
         let is_verb = matches!(term.entry.verb, Some((_, Form::Base))) && term.entry.noun.is_none();

@@ -35,6 +35,16 @@ const FLAGS: &[&str] = &[
     "once",
 ];
 
+/// Confidence that an operation needs.
+pub(super) fn confidence_threshold(tool: Tool) -> f32 {
+    match tool.spec().side_effect {
+        SideEffect::ReadOnly => 0.55,
+        SideEffect::Navigation => 0.8,
+        SideEffect::Write => 0.7,
+        SideEffect::Destructive => 0.8,
+    }
+}
+
 /// A preposition, a conjunction or an option's name that the line ends with, though something has to follow it.
 pub(super) fn incomplete_tail(
     line: &str,
@@ -100,8 +110,7 @@ pub(super) fn penalties(
     }
     // `prune --dry-run a7x2`: a flag that no operation has may turn it round.
     let on_nodes = changes && candidate.tool != Tool::Todo;
-    let looks_at_nodes = matches!(candidate.tool, Tool::View | Tool::List | Tool::Tree | Tool::Diff);
-    if (on_nodes || looks_at_nodes)
+    if !matches!(candidate.tool, Tool::Todo | Tool::Think | Tool::Help)
         && arguments
             .flags
             .iter()

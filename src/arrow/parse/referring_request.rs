@@ -25,7 +25,9 @@ static CONSEQUENCES: LazyLock<PatternTable<()>> = LazyLock::new(|| {
 });
 /// Purposes of a request that may name no node.
 static PURPOSE: LazyLock<Pattern> = LazyLock::new(|| {
-    Pattern::new("i|we need|want|wanted|have to know|check|verify|understand|learn|remember|find|see")
+    Pattern::new(
+        "i|we need|want|wanted|have to know|check|verify|understand|learn|remember|find|see|hear|judge|feel|watch",
+    )
 });
 /// Words by which a clause introduces what follows as a report or an example; separated by spaces.
 const REPORTS: &str = "say says said saying tell tells told write writes wrote written ask asks asked answer answered suggest \
@@ -195,7 +197,9 @@ fn is_purpose(line: &str, statement: &[AnnotatedToken]) -> bool {
     let words = |at: usize| statement.get(at).map_or("", |term| term.text.of(line));
     let starts = |at: usize| at == 0 || statement[at - 1].entry.func == Some(FunctionWord::And);
     let begins = (0..statement.len()).any(|at| starts(at) && PURPOSE.end(&words, at).is_some());
-    let wonders = |term: &AnnotatedToken| matches!(term.entry.func, Some(FunctionWord::What | FunctionWord::Why));
+    let wonders = |term: &AnnotatedToken| {
+        matches!(term.entry.func, Some(FunctionWord::What | FunctionWord::Why)) || is(line, term, "which where")
+    };
     begins && statement.iter().any(wonders) && !statement.iter().any(|term| term.is_concrete())
 }
 

@@ -84,7 +84,10 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken]) -> Option<TrailingState
         let is_source = terms[at - 1].is_text() && is_reference("from");
         let is_purpose = states_purpose(line, words);
         let compares = states(line, words) && compares(line, words) && !terms[at].is('?');
-        let fits_change = compares || is_source || terms[at - 1].is_text() && is_reference("see");
+        // `exclude a7x2 — too long, adds nothing`
+        let is_reason = is_in(line, &words[0], "too because since") && words.len() <= MAX_WORDS_OF_CHANGE;
+        let fits_change =
+            compares || is_source || terms[at - 1].is_text() && is_reference("see") || is_reason && states(line, words);
         let is_strong =
             matches!(terms[at].kind, TokenKind::Mark(':' | '—' | '–' | '.' | ';' | '(') | TokenKind::Text { .. });
         // `restore a7x2, Ada found the source`

@@ -47,6 +47,8 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candid
         .or_else(|| words.restrained())
         .or_else(|| words.transformed())
         .or_else(|| words.narrowed())
+        .or_else(|| words.unknown_limit())
+        .or_else(|| words.part_only())
         .or_else(|| words.unknown_request())
         .or_else(|| words.misplaced())
 }

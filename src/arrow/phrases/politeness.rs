@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::Politeness;
-use crate::arrow::word_pattern::PatternTable;
+use crate::arrow::{annotate_tokens::AnnotatedToken, word_pattern::PatternTable};
 
 pub(super) const PLAIN: Politeness = Politeness { polite: false, doubtful: false, gerund: false };
 pub(super) const POLITE: Politeness = Politeness { polite: true, doubtful: false, gerund: false };
@@ -12,8 +12,8 @@ pub(super) const DOUBTFUL: Politeness = Politeness { polite: false, doubtful: tr
 
 /// Openings that only mark the request behind them, as patterns of words. Of several that match, the longest counts.
 const PHRASES: &[(&str, Politeness)] = &[
-    ("would you be so kind|good as to", POLITE),
-    ("be so kind|good as to", POLITE),
+    ("would you be so kind|good as? to", POLITE),
+    ("be so kind|good as? to", POLITE),
     ("be so kind|good and", POLITE),
     ("would you be able|willing to", POLITE),
     ("do me a favor|favour and", POLITE),
@@ -109,6 +109,7 @@ const PHRASES: &[(&str, Politeness)] = &[
     ("allow|permit|let|help me to", POLITE),
     ("help me", POLITE),
     ("let me|us|him", PLAIN),
+    ("let me|us see|think ,", PLAIN),
     ("let's just", PLAIN),
     ("why don't we|you", DOUBTFUL),
     ("why not", DOUBTFUL),
@@ -156,10 +157,66 @@ const PHRASES: &[(&str, Politeness)] = &[
     ("gonna|wanna|gotta|lemme", PLAIN),
 ];
 
+/// Words of which one stands in a condition that only asks for leave: `if you do not mind`.
+pub(in crate::arrow) const LEAVE: &[&str] = &[
+    "mind",
+    "minds",
+    "hand",
+    "trouble",
+    "bother",
+    "please",
+    "convenient",
+    "possible",
+    "may",
+    "can",
+    "could",
+    "would",
+    "kind",
+    "allowed",
+    "permitted",
+    "feasible",
+    "want",
+    "wish",
+    "like",
+    "ask",
+    "ok",
+    "okay",
+    "will",
+    "exists",
+    "imposition",
+    "nuisance",
+    "inconvenient",
+];
+
+/// Words of which one stands in a clause that only leaves the time open: `when you have a moment`.
+pub(in crate::arrow) const LEISURE: &[&str] =
+    &["moment", "minute", "second", "time", "chance", "can", "may", "like", "want", "wish", "ready", "free"];
+
+/// The other words of such conditions.
+const LEAVE_WORDS: &[&str] = &[
+    "i", "we", "you", "it", "it's", "its", "that", "that's", "this", "is", "isn't", "are", "am", "i'm", "you're",
+    "we're", "be", "not", "no", "too", "much", "any", "a", "an", "the", "some", "to", "do", "does", "don't", "doesn't",
+    "won't", "have", "has", "get", "find", "of", "your", "so", "all", "for", "me", "us", "at", "ever", "next", "able",
+    "really", "just", "only", "there", "great", "big", "many", "spare", "say", "put", "way", "good", "as", "you'd",
+    "i'd", "once", "more", "again", "another", "nobody", "they", "they're", "my", "still", "asking", "show",
+];
+
 /// [`PHRASES`] by their first words.
 static TABLE: LazyLock<PatternTable<Politeness>> = LazyLock::new(|| PatternTable::new(PHRASES.iter().copied()));
 
 /// The longest opening that `words` begin with: its length in words, and its effect.
 pub(super) fn opening<'a>(words: impl Fn(usize) -> &'a str) -> Option<(usize, Politeness)> {
     TABLE.matches(&words, 0).map(|(length, politeness)| (length, *politeness)).max_by_key(|(length, _)| *length)
+}
+
+/// True if the words of a condition only ask for leave, or leave the time open. One of `keys` has to be among them.
+pub(in crate::arrow) fn leaves_open(line: &str, condition: &[AnnotatedToken], keys: &[&str]) -> bool {
+    let is = |term: &AnnotatedToken, words: &[&str]| {
+        !term.is_text() && words.iter().any(|word| word.eq_ignore_ascii_case(term.text.of(line)))
+    };
+    let has = |words: &[&str]| condition.iter().any(|term| is(term, words));
+    // `if that is not possible` is a condition, `if you do not mind` is none.
+    let denies = has(&["not", "no", "isn't", "don't", "doesn't", "won't"]);
+    let minds = has(&["mind", "minds", "trouble", "bother", "imposition", "nuisance", "inconvenient"]);
+    has(keys) && condition.iter().all(|term| is(term, keys) || is(term, LEAVE_WORDS)) && (!denies || minds)
 }

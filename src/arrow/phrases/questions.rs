@@ -49,6 +49,10 @@ const SAYING: &[&str] = &[
     "write",
     "wrote",
     "written",
+    "contain",
+    "contains",
+    "hold",
+    "holds",
 ];
 
 /// The verb of the command that answers a question, if one does.
@@ -172,7 +176,8 @@ impl<'q> Question<'q> {
         {
             return Some(Verb::See);
         }
-        if first == "how" && ids == 0 && self.names_tool {
+        let counts = matches!(word(self.line, self.terms, 1), "many" | "much" | "long" | "often" | "big");
+        if first == "how" && ids == 0 && self.names_tool && !counts {
             return Some(Verb::Help);
         }
         if ids == 2 && self.terms.iter().any(|term| term.entry.prep == Some(Prep::Between)) {
@@ -199,7 +204,9 @@ impl<'q> Question<'q> {
         let exist =
             ["there", "exist", "have", "available", "here", "around", "active", "working", "use", "see", "made"];
         let first = self.first.as_str();
-        let names_kind = super::asks_which(self.line, self.terms) && self.has_word(&exist);
+        // `which agents are in this tree?`
+        let lies_here = self.has_word(&["in", "of", "on"]) && self.has_noun(Noun::Tree);
+        let names_kind = super::asks_which(self.line, self.terms) && (self.has_word(&exist) || lies_here);
         let names_pruned =
             (is_what || first == "which") && self.has_word(&["pruned", "hidden"]) && self.terms.len() <= 8;
         let names_agents = matches!(first, "who" | "who's") && self.has_word(&["agents"]);
@@ -263,7 +270,19 @@ impl<'q> Question<'q> {
         {
             return Some(Verb::Recall);
         }
-        if texts == 1 && ids == 0 && is_open && self.has_word(SAYING) && !self.has_noun(Noun::Doc) && self.is_certain()
+        // `what did Ada say about "x" below a7x2?`
+        let is_scope = |at: usize| {
+            let before = at.checked_sub(1).map(|before| self.terms[before].text.of(self.line));
+            self.terms[at].is_id() && matches!(before, Some("below" | "under" | "beneath"))
+                || at > 1 && before == Some("to") && self.terms[at - 2].text.of(self.line) == "path"
+        };
+        let scopes = (0..self.terms.len()).filter(|at| is_scope(*at)).count();
+        if texts == 1
+            && ids == scopes
+            && is_open
+            && self.has_word(SAYING)
+            && !self.has_noun(Noun::Doc)
+            && self.is_certain()
         {
             return Some(Verb::Recall);
         }

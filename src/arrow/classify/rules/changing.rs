@@ -65,7 +65,7 @@ pub(super) const RULES: &[VerbRules] = rules! {
         Unbookmark if n(Noun::Bookmark), Features::ID;
         Unlink if n(Noun::Link), Features::IDS;
         Decide if Features::TEXT => any DECISION;
-        _ => any Features::ID, n(Noun::Everything);
+        _ => any Features::ID, n(Noun::Everything), n(Noun::Undone);
         Undo;
     }
     Redo { Redo; }

@@ -144,8 +144,51 @@ impl VerbTail<'_> {
         self.behind_verb(|at| {
             let sorts =
                 self.is(at, &["sorted", "sort", "ordered", "order", "grouped", "ranked"]) && self.is(at + 1, &["by"]);
-            sorts && (!ranks || !self.is(behind(at), &known[..8]))
+            // `longest first`
+            let is_superlative = self.terms[at].text.of(self.line).ends_with("est") && self.is(at + 1, &["first"]);
+            sorts && (!ranks || !self.is(behind(at), &known[..8])) || is_superlative && !ranks
         })
+    }
+
+    /// Finds `and` of `remove the bookmark on a7x2 and hide it`, or of two nodes.
+    pub(super) fn second_change(&self) -> Option<Span> {
+        let hides = |at: usize| {
+            let verb = at + usize::from(self.is(at, &["then", "also", "please", "just"]));
+            self.terms.get(verb).and_then(|term| term.entry.base()) == Some(Verb::Prune)
+        };
+        let joins = |at: &usize| self.is(*at, &["and"]) && (self.terms[at - 1].is_id() || hides(at + 1));
+        (1..self.terms.len()).find(joins).map(|at| self.terms[at].whole)
+    }
+
+    /// Finds the second tool of `help with merge, also with split`.
+    pub(super) fn second_help(&self) -> Option<Span> {
+        let is_tool = |at: usize| !self.terms[at].is_text() && Tool::named(self.terms[at].text.of(self.line)).is_some();
+        let first = (self.begin()..self.terms.len()).find(|at| is_tool(*at))?;
+        let joins = (first + 1..self.terms.len()).find(|at| self.is(*at, &["and", "also", "or", "then"]))?;
+        (joins + 1..self.terms.len()).find(|at| is_tool(*at)).map(|at| self.terms[at].whole)
+    }
+
+    /// Finds `dialogue-only` of `view a7x2 dialogue-only`.
+    pub(super) fn part_only(&self) -> Option<Span> {
+        self.find(|at| {
+            let text = self.terms[at].text.of(self.line);
+            !self.terms[at].is_text() && text.ends_with("-only") && !text.contains("summary") && !self.is_value(at)
+        })
+    }
+
+    /// Finds the unknown word of a limit: `view a7x2, but only the table`.
+    pub(super) fn unknown_limit(&self) -> Option<Span> {
+        const LEADS: &[&str] = &["only", "just", "merely", "in", "with", "without", "for", "not"];
+        let but = |at: &usize| *at > 0 && self.is(*at, &["but", "though", "albeit"]) && self.is(at + 1, LEADS);
+        let at = (self.begin()..self.terms.len()).find(but)?;
+        let ends = |at: &usize| !matches!(self.terms[*at].kind, TokenKind::Mark(_));
+        let mut limit = (at + 1..self.terms.len()).take_while(ends);
+        let is_raw = self.intent.raw.is_some_and(|raw| raw.start < self.terms[at].whole.end);
+        let is_author = |at: usize| self.is(at, &["human", "humans", "model", "models"]);
+        let is_name = |at: &usize| self.kind(*at) == Some(TokenKind::Name) && !self.is_value(*at) && !is_author(*at);
+        // `but only the short ones`
+        let is_selection = |at: &usize| self.is(*at, &["ones", "one"]);
+        limit.find(|at| is_name(at) || is_selection(at)).filter(|_| !is_raw).map(|at| self.terms[at].whole)
     }
 
     /// Finds a second request by a verb that no command has: `read plan.md and mail it to Ada`.

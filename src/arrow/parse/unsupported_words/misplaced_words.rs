@@ -262,9 +262,10 @@ impl VerbTail<'_> {
             Tool::Bookmark => self.cut_label().or_else(|| self.lost_text()),
             Tool::Delegate => self.chosen_agent(),
             Tool::Undo | Tool::Redo => self.other_object(),
+            Tool::Help => self.second_help(),
             Tool::Merge => self.place_of_merge(),
             Tool::Switch => self.place_behind_place(),
-            Tool::Unbookmark => self.find(|at| self.is(at, &["and"]) && self.terms[at - 1].is_id()),
+            Tool::Unbookmark => self.second_change(),
             Tool::Move | Tool::Copy => self.find(|at| self.terms[at].is('<')),
             Tool::Respond => {
                 self.quantified_nodes().or_else(|| self.text_without_verb()).or_else(|| self.text_as_node())
