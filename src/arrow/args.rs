@@ -197,6 +197,7 @@ pub(super) fn gather<'a>(
             });
         }
     }
+    arguments.drop_repeated_number();
     arguments
 }
 
@@ -287,7 +288,8 @@ impl<'a> Arguments<'a> {
         }
         self.items.push(arg);
         // Of a list all have the same lead; else it is used up.
-        let listed = !matches!(what, ArgKind::IdRange { .. })
+        let takes_one = names_node(prefix.key, "id") || matches!(what, ArgKind::IdRange { .. });
+        let listed = !takes_one
             && terms.get(at + 1).is_some_and(|next| next.is(',') || next.entry.func == Some(FunctionWord::And));
         if !listed || intent.zones.get(at + 1) == Some(&ClauseRole::Main) && prefix.key.is_none() {
             *prefix = ArgPrefix::default();
@@ -335,6 +337,14 @@ impl<'a> Arguments<'a> {
             }
             _ => false,
         }
+    }
+
+    /// Drops a number that an option says again: `two continuations (n=2)`.
+    fn drop_repeated_number(&mut self) {
+        let is_count = |arg: &Arg| matches!(arg.key, Some(OptionName::N | OptionName::Depth | OptionName::Limit));
+        let number = |arg: &Arg| if let ArgKind::Number(number) = arg.kind { Some(number) } else { None };
+        let counted: Vec<u32> = self.items.iter().filter(|arg| is_count(arg)).filter_map(number).collect();
+        self.items.retain(|arg| arg.key.is_some() || number(arg).is_none_or(|number| !counted.contains(&number)));
     }
 
     /// The text of an argument, escapes resolved.

@@ -155,7 +155,7 @@ fn behind_statement(line: &str, thought: Option<&str>, trace: &ParseTrace) -> Op
     }
     let lexed = lex::line(line).ok()?;
     let terms = annotate_tokens::terms(line, &lexed);
-    if caveat_phrases::find(line, &terms, terms.len()).is_some() {
+    if caveat_phrases::find(line, &terms, terms.len()).or_else(|| deferrals::find(line, &terms)).is_some() {
         return None;
     }
     referring_request::readings(line, &terms).into_iter().find_map(|reading| {

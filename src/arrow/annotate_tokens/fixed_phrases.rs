@@ -167,6 +167,14 @@ const PHRASES: &[[&str; 3]] = &[
     ["", "pretty", "please|pls|plz"],
     // `plan three things: "a", "b" and "c"`
     ["plan", "NUMBER things|items|tasks|points|steps", ": TEXT"],
+    // `prune a7x2, it says the same as b3k9`
+    [
+        "ID|parent|node|root|branch|it",
+        ",|—|–|;|( it|this|that|they says|say exactly|much|just? the same thing? as|than|again|twice? ID? )?",
+        "END|.|!",
+    ],
+    // `it's nothing but noise`
+    ["it's|is|was|are", "nothing|none but", ""],
     // `80 words or so each`
     ["words|tokens|levels|results", "or so", ""],
     // `find "x" exactly in those words, and only on the path to a7x2`

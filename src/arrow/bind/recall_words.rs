@@ -11,6 +11,7 @@ use crate::arrow::{
 static SCOPES: LazyLock<PatternTable<RecallScope>> = LazyLock::new(|| {
     PatternTable::new([
         ("all|every the|my? trees|tree", RecallScope::All),
+        ("in|across|over all|every the? scopes|scope", RecallScope::All),
         ("across|over trees", RecallScope::All),
         ("this|our|my|current session", RecallScope::Session),
         ("in|within|across|over|from|throughout the current|whole|entire? session", RecallScope::Session),

@@ -24,6 +24,7 @@ const CLOSINGS: &[&[&str]] = &[
     &["cheers"],
     &["ta"],
     &["sorry"],
+    &["fine"],
     &["oops"],
     &["whoops"],
     &["no", "rush"],
@@ -88,7 +89,7 @@ impl IntentParser<'_> {
             "want", "to", "please", "could", "can", "would", "will", "you", "kindly", "briefly", "quickly", "again",
         ];
         let Some(how) = (1..self.terms.len().min(9)).find(|at| self.is_word(*at, &["how"])) else { return };
-        let is_led = (0..how).all(|at| self.is_word(at, LEADS))
+        let is_led = (0..how).all(|at| self.is_word(at, LEADS) || self.terms[at].is(','))
             && (0..how).any(|at| self.is_word(at, &["tell", "show", "explain", "remind", "wonder", "know", "learn"]));
         let tail = how..self.terms.len();
         let names = tail.clone().any(|at| self.names_tool(at))
@@ -165,9 +166,14 @@ impl IntentParser<'_> {
             if !matches!(self.terms[at - 1].kind, TokenKind::Mark(',' | '—' | '–' | '-')) {
                 continue;
             }
-            let closes = CLOSINGS.iter().any(|words| {
-                (at..).zip(*words).all(|(at, word)| self.is_word(at, &[word])) && self.is_last(at + words.len())
-            });
+            let closing = CLOSINGS.iter().find(|words| (at..).zip(**words).all(|(at, word)| self.is_word(at, &[word])));
+            let closes = closing.is_some_and(|words| self.is_last(at + words.len()));
+            // `undo that — sorry, it was too much`
+            if let Some(words) =
+                closing.filter(|words| self.terms.get(at + words.len()).is_some_and(|mark| mark.is(',')))
+            {
+                return self.remove(at - 1..at + words.len());
+            }
             let asks = matches!(self.text_at(at), "would" | "will" | "could" | "can")
                 && self.text_at(at + 1) == "you"
                 && self.is_last(at + 2);

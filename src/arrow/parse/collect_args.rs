@@ -46,7 +46,8 @@ pub(super) fn collect_args<'a>(
                 || arg.kind == args::ArgKind::Name
                     && candidate.tool == Tool::Continue
                     && matches!(arg.prep, Some(Prep::With | Prep::By))
-                || lone && matches!(arg.kind, args::ArgKind::Number(_) | args::ArgKind::Range(..))
+                || (lone || arg.key.is_some())
+                    && matches!(arg.kind, args::ArgKind::Number(_) | args::ArgKind::Range(..))
                 || counts && matches!(arg.kind, args::ArgKind::Number(_))
                 || matches!(
                     arg.kind,

@@ -67,6 +67,45 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
         .or_else(|| bracketed(line, terms))
         .or_else(|| opinion(line, terms))
         .or_else(|| care(line, terms))
+        .or_else(|| introduction(line, terms))
+}
+
+/// Words before a colon behind which a line is only shown.
+const INTRODUCTIONS: &[&str] = &[
+    "words",
+    "usage",
+    "template",
+    "templates",
+    "example",
+    "examples",
+    "syntax",
+    "pattern",
+    "snippet",
+    "placeholder",
+    "you'd",
+    "one'd",
+    "typed",
+    "prompt",
+    "motto",
+    "slogan",
+    "goes",
+    "reads",
+];
+/// Most words of an introduction.
+const MAX_INTRODUCTION: usize = 9;
+
+/// Finds the word by which a line introduces another one: `her exact words were: prune a7x2`.
+fn introduction(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
+    let colon = terms.iter().take(MAX_INTRODUCTION).position(|term| term.is(':'))?;
+    let before = &terms[..colon];
+    let acts = terms.get(colon + 1).is_some_and(|next| next.entry.base().is_some());
+    let introduces = |at: &usize| {
+        *at > 0 && is_word(line, terms, *at, INTRODUCTIONS)
+            || *at == 0 && colon > 1 && is_word(line, terms, 0, INTRODUCTIONS)
+    };
+    let names = before.iter().any(AnnotatedToken::is_concrete)
+        || before.first().is_none_or(|first| first.entry.base().is_some() && first.entry.noun.is_none());
+    (acts && !names).then(|| (0..colon).find(introduces)).flatten().map(|at| terms[at].whole)
 }
 
 /// Finds `see to` of `see to it that a7x2 is hidden`: nothing is to be shown.

@@ -35,6 +35,8 @@ const REQUESTS: &str =
     "goes go comes come belongs stays should must moves takes gets deserves blocks spares survives remains forbids";
 /// Verbs that ask for a thing, unless for an action.
 const WISHES: &str = "want wants wanted wish wishes wished prefer prefers preferred";
+/// Numbers that order things.
+const ORDINALS: &str = "second third fourth fifth";
 /// Most tokens of a statement.
 const MAX_STATEMENT_TOKENS: usize = 24;
 /// Most words of a statement that is dropped behind a change.
@@ -193,7 +195,9 @@ fn is_open(line: &str, term: &AnnotatedToken) -> bool {
     term.is_text()
         || term.is('?')
         || term.is(':')
-        || matches!(term.kind, TokenKind::Number(_)) && term.entry.func != Some(FunctionWord::Adjective)
+        || matches!(term.kind, TokenKind::Number(_))
+            && term.entry.func != Some(FunctionWord::Adjective)
+            && !is_in(line, term, ORDINALS)
         || matches!(
             term.kind,
             TokenKind::File
@@ -202,7 +206,7 @@ fn is_open(line: &str, term: &AnnotatedToken) -> bool {
                 | TokenKind::Range(..)
                 | TokenKind::Mark('(' | ';' | '.' | '—' | '–')
         )
-        || matches!(term.entry.func, Some(If | Not | Modal | Would | Or | Doubt))
+        || matches!(term.entry.func, Some(If | Not | Modal | Would | Or | Doubt)) && !is_in(line, term, "nothing none")
         || is_in(line, term, CHANGES)
 }
 

@@ -110,6 +110,8 @@ const PHRASES: &[(&str, Politeness)] = &[
     ("help me", POLITE),
     ("let me|us|him", PLAIN),
     ("let me|us see|think ,", PLAIN),
+    ("go on then|now? ,", PLAIN),
+    ("off|here|there we go ,", PLAIN),
     ("let's just", PLAIN),
     ("why don't we|you", DOUBTFUL),
     ("why not", DOUBTFUL),

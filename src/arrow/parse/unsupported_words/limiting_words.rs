@@ -114,7 +114,9 @@ impl VerbTail<'_> {
         let lists = self.candidate.tool == Tool::List;
         self.behind_verb(|at| {
             let clause = self.is(at, &["that", "which", "who"]) && self.is(at + 1, &["are", "is"]);
-            lists && clause && self.kind(at + 2) == Some(TokenKind::Name) && at + 3 == self.terms.len()
+            let is_open = self.kind(at + 2) == Some(TokenKind::Name) || self.is(at + 2, &["older", "newer"]);
+            let places = self.is(at, &["where", "whose", "wherein"]);
+            lists && (clause && is_open || places && self.terms[at - 1].is_concrete())
         })
     }
 
@@ -179,8 +181,17 @@ impl VerbTail<'_> {
     /// Finds the unknown word of a limit: `view a7x2, but only the table`.
     pub(super) fn unknown_limit(&self) -> Option<Span> {
         const LEADS: &[&str] = &["only", "just", "merely", "in", "with", "without", "for", "not"];
+        const KINDS: &[&str] = &["the", "its", "those", "these", "his", "her"];
         let but = |at: &usize| *at > 0 && self.is(*at, &["but", "though", "albeit"]) && self.is(at + 1, LEADS);
-        let at = (self.begin()..self.terms.len()).find(but)?;
+        // `view a7x2, just the dialogue`
+        let selects = |at: &usize| self.is(at + 1, &["only", "just", "merely"]) && self.is(at + 2, KINDS);
+        let marks = |at: &usize| matches!(self.kind(*at), Some(TokenKind::Mark(',' | '—' | '–' | ';')));
+        let at = (self.begin()..self.terms.len()).find(|at| but(at) || marks(at) && selects(at))?;
+        // A list and a drawing have no parts.
+        let is_whole = matches!(self.candidate.tool, Tool::Tree | Tool::List);
+        if is_whole && selects(&at) && !self.is(at + 3, &["summary", "count"]) {
+            return Some(self.terms[at + 1].whole);
+        }
         let ends = |at: &usize| !matches!(self.terms[*at].kind, TokenKind::Mark(_));
         let mut limit = (at + 1..self.terms.len()).take_while(ends);
         let is_raw = self.intent.raw.is_some_and(|raw| raw.start < self.terms[at].whole.end);
