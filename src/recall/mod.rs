@@ -8,6 +8,7 @@
 mod answer_type;
 mod boosts;
 mod call_lines;
+mod demote_seen;
 mod embedder;
 mod excerpt;
 mod highlight;
@@ -20,7 +21,6 @@ mod query;
 mod query_embedding;
 mod query_parser;
 mod rank;
-mod repeats;
 mod search;
 mod search_filter;
 mod synonyms;

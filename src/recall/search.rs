@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     Result,
+    demote_seen::demote_seen_hits,
     hit_filter::HitFilter,
     matching::{Matching, absent_phrases, absent_words, has_whole_word, search_phrase},
     neighbors::load_neighbors,
@@ -11,7 +12,6 @@ use super::{
     query_embedding::QueryEmbedding,
     query_parser::{ParsedQuery, is_question, normalize},
     rank::{RankCandidate, RankQuery, rank},
-    repeats::put_repeats_last,
 };
 use crate::{
     store::{Snapshot, WordFilter},
@@ -146,8 +146,8 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
         }
     }
     if !query.by_time {
-        put_repeats_last(snapshot, query, &mut hits)?;
-        put_repeats_last(snapshot, query, &mut near)?;
+        demote_seen_hits(snapshot, query, &mut hits)?;
+        demote_seen_hits(snapshot, query, &mut near)?;
     }
     hits.truncate(query.limit);
     load_neighbors(snapshot, query.only.seen_by, hits.iter_mut().chain(&mut near))?;

@@ -1,4 +1,5 @@
-//! Hits that repeat others, and their place behind them.
+//! Order of hits that the asker has seen: nodes that are in the model's window, and questions that recall answered
+//! before. They stay, but behind all others.
 
 use super::{
     Result,
@@ -7,16 +8,16 @@ use super::{
 };
 use crate::{store::Snapshot, text_index::has_recall_call, types::Json};
 
-/// Of so many times the query's limit, the hits that repeat others are put last.
-const REPEATS_FACTOR: usize = 3;
+/// Of so many times the query's limit, the seen hits are put last.
+const DEMOTED_LIMITS: usize = 3;
 
-/// Puts hits that repeat others behind them: nodes that the asker sees already, and questions that an agent answered by
+/// Puts seen hits behind the others: nodes that are in the model's window, and questions that an agent answered by
 /// recall, with the answers.
-pub(super) fn put_repeats_last(snapshot: &dyn Snapshot, query: &Query, hits: &mut [Hit]) -> Result<()> {
+pub(super) fn demote_seen_hits(snapshot: &dyn Snapshot, query: &Query, hits: &mut [Hit]) -> Result<()> {
     if query.only.seen_by.is_none() {
         return Ok(());
     }
-    let most = hits.len().min(query.limit.saturating_mul(REPEATS_FACTOR));
+    let most = hits.len().min(query.limit.saturating_mul(DEMOTED_LIMITS));
     let best = &mut hits[..most];
     load_neighbors(snapshot, None, best.iter_mut())?;
     best.iter_mut().for_each(|hit| hit.in_view = query.in_view.contains(&hit.node.id));
