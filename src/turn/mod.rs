@@ -21,12 +21,12 @@
 mod config;
 mod header_filter;
 mod reply_parser;
+mod state_machine;
 mod tool_request;
-mod transitions;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use config::TurnConfig;
+pub(crate) use state_machine::{BatchOutcome, RoundOutput, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput};
 pub(crate) use tool_request::ToolRequest;
-pub(crate) use transitions::{BatchOutcome, RoundOutput, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput};

@@ -1,4 +1,5 @@
-//! States and transitions of a turn, with one function per state.
+//! States and transitions of a turn, with one function per state. It decides whether the model gets another round, and on
+//! the limit of rounds, which it raises while todos are open.
 
 use super::{
     ToolRequest, TurnConfig,
