@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{item::ItemId, response_run::ResponseRecord};
+use super::{item::ItemId, response_record::ResponseRecord};
 use crate::{id::NodeId, provider::ToolCall};
 
 /// Builds the events of a response in order.

@@ -17,8 +17,9 @@ use super::{
     conversations::{self, ItemPage, ItemParams},
     item::{ItemId, item_of, items_of, messages_of},
     open_model,
+    response_record::{ResponseRecord, stored},
     response_request::CreateResponse,
-    response_run::{self, RESPONSE_FIELD, ResponsePlan, ResponseRecord, ResponseRun},
+    response_run::{self, ResponsePlan, ResponseRun},
 };
 use crate::{
     id::NodeId,
@@ -156,23 +157,6 @@ fn prepare(
         project: caller.project.clone(),
         lock: None,
     })
-}
-
-/// Returns a stored response with its output nodes.
-fn stored(state: &AppState, caller: &Caller, id: NodeId) -> Result<(ResponseRecord, Vec<Node>)> {
-    let missing = || ApiError::not_found("response", ItemId::new("resp", id));
-    let node = state.node(caller, id).map_err(|_| missing())?;
-    let metadata = node.metadata.as_ref().and_then(|metadata| metadata.value().ok()).unwrap_or_default();
-    let record: ResponseRecord = serde_json::from_value(metadata[RESPONSE_FIELD].clone()).map_err(|_| missing())?;
-    if node.state.hidden_by.is_some() {
-        return Err(missing());
-    }
-    let snapshot = state.loom().snapshot()?;
-    let mut nodes = Vec::with_capacity(record.output.len());
-    for id in &record.output {
-        nodes.extend(snapshot.node(*id)?);
-    }
-    Ok((record, nodes))
 }
 
 /// Start of a resumed stream.
