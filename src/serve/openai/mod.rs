@@ -10,6 +10,7 @@ mod event_sequence;
 mod item;
 mod model_list;
 mod open_model;
+mod response_plan;
 mod response_record;
 mod response_request;
 mod response_run;

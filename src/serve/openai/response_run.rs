@@ -15,12 +15,13 @@ use tokio_util::sync::CancellationToken;
 use super::{
     event_sequence::EventSequence,
     item::draft_of,
+    response_plan::ResponsePlan,
     response_record::{RESPONSE_FIELD, ResponseRecord},
 };
 use crate::{
     id::{NodeId, SessionId},
     ops::Actor,
-    provider::{Finish, FinishReason, Model, ProviderError, Request, StreamEvent, ToolCall, Usage},
+    provider::{Finish, FinishReason, ProviderError, StreamEvent, ToolCall, Usage},
     serve::{access::Caller, error::ApiError, state::AppState},
     session::GenerationMetadata,
     store::Mutation,
@@ -128,19 +129,6 @@ impl ResponseRuns {
     fn lock(&self) -> MutexGuard<'_, HashMap<NodeId, Arc<ResponseRun>>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Everything that a response needs to run.
-pub(super) struct ResponsePlan {
-    pub(super) record: ResponseRecord,
-    pub(super) model: Arc<dyn Model>,
-    pub(super) request: Request,
-    /// Writer of the output; `None` if the response is not stored.
-    pub(super) actor: Option<Actor>,
-    /// Project of the token that creates the response.
-    pub(super) project: Option<String>,
-    /// Lock of the conversation that the response continues.
-    pub(super) lock: Option<ConversationLock>,
 }
 
 /// Starts the task of a response.
