@@ -7,6 +7,7 @@
 #[cfg(feature = "workspace")]
 mod approval_prompt;
 mod cancel_on_ctrl_c;
+mod changes_by_others;
 mod command;
 mod command_context;
 pub(crate) mod config;
@@ -14,7 +15,6 @@ mod delegation;
 mod embed_query;
 mod env;
 mod error;
-mod foreign_changes;
 mod global_args;
 mod help;
 mod input;

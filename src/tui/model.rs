@@ -327,7 +327,7 @@ impl ScreenModel {
         }
         self.cursor = screen.node.id;
         self.seen_entry = Some(screen.newest_entry);
-        if let Some(change) = &screen.foreign_change {
+        if let Some(change) = &screen.change_by_others {
             self.notify(change.clone());
         }
         self.versions.clone_from(&screen.versions);

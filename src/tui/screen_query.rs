@@ -22,7 +22,7 @@ use crate::{
     exec::outline::{OutlineReader, OutlineWindow, RowKind},
     id::{AgentId, NodeId, SessionId, TreeId},
     ops::{
-        AgentPresence, ForeignChanges, Loom, OpsError, Result, describe_entry, foreign_changes, next_part,
+        AgentPresence, ChangesByOthers, Loom, OpsError, Result, changes_by_others, describe_entry, next_part,
         present_agents,
     },
     store::{SiblingCursor, Snapshot},
@@ -125,7 +125,7 @@ pub(crate) struct ScreenData {
     /// Newest journal entry of the tree; 0 if there is none.
     pub(crate) newest_entry: u64,
     /// Description of what other agents changed since the earlier query.
-    pub(crate) foreign_change: Option<String>,
+    pub(crate) change_by_others: Option<String>,
     /// Last step, if it led nowhere.
     pub(crate) blocked_step: Option<NavigationStep>,
     /// Hoisted branch; `None` once the cursor leaves it.
@@ -240,10 +240,10 @@ pub(crate) fn load_screen(loom: &Loom, query: &ScreenQuery, path_cache: &mut Pat
         crate::types::PinTarget::Node(id) => Some(id),
         crate::types::PinTarget::Document { .. } => None,
     });
-    let (newest_entry, foreign_change) = foreign_change(snapshot, &query, tree.id, &agents)?;
+    let (newest_entry, change_by_others) = change_by_others(snapshot, &query, tree.id, &agents)?;
     Ok(ScreenData {
         newest_entry,
-        foreign_change,
+        change_by_others,
         branch: branch_index(snapshot, &at)?,
         place,
         current: current_version(snapshot, &at, &query.versions)?.id,
@@ -264,14 +264,14 @@ pub(crate) fn load_screen(loom: &Loom, query: &ScreenQuery, path_cache: &mut Pat
 }
 
 /// Returns the tree's newest journal entry, and a description of what other agents changed since the earlier query.
-fn foreign_change(
+fn change_by_others(
     snapshot: &dyn Snapshot,
     query: &ScreenQuery,
     tree: TreeId,
     agents: &[Agent],
 ) -> Result<(u64, Option<String>)> {
     let since = query.seen_entry.unwrap_or(u64::MAX);
-    let ForeignChanges { newest, entries } = foreign_changes(snapshot, tree, query.agent, Some(since))?;
+    let ChangesByOthers { newest, entries } = changes_by_others(snapshot, tree, query.agent, Some(since))?;
     let Some(last) = entries.first() else { return Ok((newest, None)) };
     let name = agents.iter().find(|agent| agent.id() == last.agent).map_or("?", Agent::name);
     let change = change_line(&describe_entry(snapshot, last)?);

@@ -15,7 +15,7 @@ use super::{
     sessions, stats, switch, table, transfer, tree, trees, undo, verify, view,
 };
 use crate::cli::{
-    command_context::CommandContext, error::Result, foreign_changes, global_args::Globals, output::CliOutput,
+    changes_by_others, command_context::CommandContext, error::Result, global_args::Globals, output::CliOutput,
 };
 
 /// The subcommands of `loom`.
@@ -187,7 +187,7 @@ pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliO
                 cx.allow(tool)?;
             }
             if !matches!(command, CliCommand::Log(_) | CliCommand::Undo(_)) {
-                foreign_changes::notify(&mut cx)?;
+                changes_by_others::notify(&mut cx)?;
             }
             // A named tree is for this command; the current tree stays.
             let current = if globals.tree.is_some() && !command.selects_tree() { cx.session(None)? } else { None };

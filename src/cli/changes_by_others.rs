@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use loomtree::{
     exec::escape::quoted,
-    ops::{describe_entry, foreign_changes},
+    ops::{changes_by_others, describe_entry},
     types::AgentKind,
 };
 
@@ -22,7 +22,7 @@ pub(crate) fn notify(cx: &mut CommandContext<'_>) -> Result<()> {
     }
     let Ok(Some(current)) = cx.try_position() else { return Ok(()) };
     let snapshot = cx.loom.snapshot()?;
-    let entries = foreign_changes(&*snapshot, current.tree.id, cx.agent.id(), None)?.entries;
+    let entries = changes_by_others(&*snapshot, current.tree.id, cx.agent.id(), None)?.entries;
     let Some(last) = entries.first() else { return Ok(()) };
     let name = one_line(cx.name(last.agent));
     let change = describe_entry(&*snapshot, last)?.words(&|id| id.to_string(), &|name| quoted(&sanitize(name)));

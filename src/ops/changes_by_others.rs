@@ -12,7 +12,7 @@ const MAX_READ_ENTRIES: u32 = 200;
 
 /// Changes of other agents in a tree since some entry of the journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ForeignChanges {
+pub struct ChangesByOthers {
     /// Number of the tree's newest journal entry; 0 if there is none.
     pub newest: u64,
     /// First entry of each operation of another agent that changed existing content, the newest operation first.
@@ -24,21 +24,21 @@ pub struct ForeignChanges {
 ///
 /// # Errors
 /// If the store cannot be read.
-pub fn foreign_changes(
+pub fn changes_by_others(
     snapshot: &dyn Snapshot,
     tree: TreeId,
     own: AgentId,
     since: Option<u64>,
-) -> Result<ForeignChanges> {
+) -> Result<ChangesByOthers> {
     let read = |limit| snapshot.journal(JournalFilter { tree: Some(tree), limit, ..JournalFilter::default() });
     let newest = read(1)?.first().map_or(0, |entry| entry.seq);
     if since.is_some_and(|since| newest <= since) {
-        return Ok(ForeignChanges { newest, entries: Vec::new() });
+        return Ok(ChangesByOthers { newest, entries: Vec::new() });
     }
     let all = read(MAX_READ_ENTRIES)?;
     let is_later = |entry: &JournalEntry| since.map_or(entry.agent != own, |since| entry.seq > since);
     let is_listed = |entry: &JournalEntry| entry.agent != own && entry.seq == entry.group && alters(entry.op);
-    Ok(ForeignChanges { newest, entries: all.into_iter().take_while(is_later).filter(is_listed).collect() })
+    Ok(ChangesByOthers { newest, entries: all.into_iter().take_while(is_later).filter(is_listed).collect() })
 }
 
 /// True if the operation changes what was there before it.
