@@ -34,6 +34,7 @@ mod path_blocks;
 mod pending_rows;
 mod pool;
 mod purge;
+mod rebuild;
 mod recount;
 mod row_cursor;
 mod row_numbers;
@@ -168,7 +169,7 @@ impl Store for PostgresStore {
 
     fn rebuild(&self) -> Result<RebuildReport> {
         self.writer()?;
-        recount::rebuild(&*self.pool.borrow()?, &self.options.rules)
+        rebuild::rebuild(&*self.pool.borrow()?, &self.options.rules)
     }
 
     fn backup(&self, _: &Path, _: &mut dyn FnMut(u64, u64)) -> Result<()> {
