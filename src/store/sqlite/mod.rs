@@ -37,6 +37,7 @@ mod rebuild;
 mod recount;
 mod row_checksums;
 mod search_filter;
+mod search_reader;
 mod searched_text;
 mod session_figures;
 mod session_state;

@@ -1,15 +1,15 @@
 //! The SQLite snapshot: a pooled connection inside one read transaction.
 
-use std::{ops::RangeInclusive, sync::LazyLock};
+use std::sync::LazyLock;
 
 use rusqlite::params;
 
 use super::tables::visibility_marks::HIDDEN_BY;
 use super::{
     decode::{FROM, NODE, NodeRow},
-    fts_query, local_ids, path,
+    local_ids, path,
     pool::ConnectionPool,
-    search_filter, session_state, shared_text,
+    session_state, shared_text,
     shown_position::{nearest_visible, shown_position},
     sibling_page,
     tables::{
@@ -21,16 +21,14 @@ use super::{
     },
     transaction::ReadConnection,
     ulid_cache::UlidCache,
-    vectors,
     visibility::{self, row_of},
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
     session_state::{SessionRecord, SessionState},
     store::{
-        ChildFilter, EmbeddingBatch, GenerationFilter, GenerationRow, LocalIdLookup, Neighbors, NodeReader,
-        PassageInfo, Postings, PurgeTarget, Result, SearchReader, SessionFilter, SessionReader, SiblingCursor,
-        TreeFilter, WordFilter,
+        ChildFilter, GenerationFilter, GenerationRow, LocalIdLookup, NodeReader, PurgeTarget, Result, SessionFilter,
+        SessionReader, SiblingCursor, TreeFilter,
     },
     tokens::TokenCalibration,
     types::{
@@ -338,56 +336,5 @@ impl SessionReader for SqliteSnapshot<'_> {
 
     fn correction(&self, model: &str) -> Result<Option<TokenCalibration>> {
         token_calibration::correction(&self.conn, model)
-    }
-}
-
-impl SearchReader for SqliteSnapshot<'_> {
-    fn postings(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<Postings> {
-        fts_query::postings(&self.conn, self.conn.tokenizers(), words, filter, most)
-    }
-
-    fn places(&self, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<PassageInfo>>> {
-        search_filter::places(&self.conn, passages, filter)
-    }
-
-    fn neighbors(&self, nodes: &[u64]) -> Result<Vec<Neighbors>> {
-        search_filter::neighbors(&self.conn, nodes)
-    }
-
-    fn nodes_at(&self, nodes: &[u64]) -> Result<Vec<Node>> {
-        search_filter::nodes_at(&self.conn, nodes)
-    }
-
-    fn newest_first(&self, filter: &WordFilter, most: u32, each: &mut dyn FnMut(u64, &str) -> bool) -> Result<()> {
-        search_filter::newest_first(&self.conn, filter, most, each)
-    }
-
-    fn unembedded(&self, model: &str, limit: u32) -> Result<Option<EmbeddingBatch>> {
-        vectors::unembedded(&self.conn, model, limit)
-    }
-
-    fn similarities(&self, model: &str, query: &[f32], nodes: &[u64]) -> Result<Vec<Option<f64>>> {
-        vectors::similarities(&self.conn, model, query, nodes)
-    }
-
-    fn nearest(&self, model: &str, query: &[f32], filter: &WordFilter, limit: usize) -> Result<Vec<u64>> {
-        vectors::nearest(&self.conn, model, query, filter, limit)
-    }
-
-    fn turns(
-        &self,
-        session: SessionId,
-        turns: RangeInclusive<u64>,
-        filter: &WordFilter,
-        most: u32,
-    ) -> Result<Vec<Node>> {
-        search_filter::turns(&self.conn, session, &turns, filter, most)
-    }
-
-    fn tool_results(&self, filter: &WordFilter, tool: &str, most: u32) -> Result<Vec<Node>> {
-        search_filter::tool_results(&self.conn, filter, tool, most)
-    }
-    fn tool_names(&self, filter: &WordFilter, most: u32) -> Result<Vec<String>> {
-        search_filter::tool_names(&self.conn, filter, most)
     }
 }
