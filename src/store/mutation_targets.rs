@@ -39,7 +39,7 @@ pub(super) enum MutationFamily {
     Session,
     Document,
     Memory,
-    Turn,
+    Unjournaled,
     Plan,
     Purge(PurgeTarget),
     Undo,
@@ -80,7 +80,7 @@ impl Mutation {
             | Self::SaveSummary { .. }
             | Self::SaveEmbeddings { .. }
             | Self::RecordTokenUsage { .. }
-            | Self::RecordSystemPrompt { .. } => MutationFamily::Turn,
+            | Self::RecordSystemPrompt { .. } => MutationFamily::Unjournaled,
             Self::AddTodo(_) | Self::FinishTodo { .. } | Self::UpdateTodo { .. } | Self::CarryOverTodo { .. } => {
                 MutationFamily::Plan
             }

@@ -1,4 +1,5 @@
-//! Application of leases, cursors, summaries, embeddings, token usage and system prompts.
+//! Application of leases, cursors, summaries, embeddings, token usage and system prompts. None of them is journaled,
+//! because none changes the conversation.
 
 use super::{
     apply::{Applied, PgChangeApplier, signed, unsupported},
@@ -12,7 +13,7 @@ use crate::{
 };
 
 impl PgChangeApplier<'_> {
-    pub(super) fn apply_turn(&mut self, mutation: &Mutation) -> Result<Applied> {
+    pub(super) fn apply_unjournaled(&mut self, mutation: &Mutation) -> Result<Applied> {
         let at = self.change.at.as_millis();
         let kind = match mutation {
             Mutation::Lease { node, agent, until } => {

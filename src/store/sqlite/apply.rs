@@ -171,7 +171,7 @@ impl<'a> ChangeApplier<'a> {
             MutationFamily::Session => self.apply_session(mutation),
             MutationFamily::Document => self.apply_document(mutation),
             MutationFamily::Memory => self.apply_memory(mutation),
-            MutationFamily::Turn => self.apply_turn(mutation),
+            MutationFamily::Unjournaled => self.apply_unjournaled(mutation),
             MutationFamily::Plan => self.apply_plan(mutation),
             MutationFamily::Purge(target) => Ok((ChangeKind::Purge, Some(purge::purge(self, target)?))),
             MutationFamily::Undo => Err(StoreError::Refused("an undo cannot be part of an undo".to_owned())),

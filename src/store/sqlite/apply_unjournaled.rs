@@ -21,7 +21,7 @@ impl ChangeApplier<'_> {
         }
     }
 
-    pub(super) fn apply_turn(&mut self, mutation: &Mutation) -> Result<Applied> {
+    pub(super) fn apply_unjournaled(&mut self, mutation: &Mutation) -> Result<Applied> {
         let kind = match mutation {
             Mutation::Lease { node, agent, until } => {
                 self.lease(*node, *agent, *until)?;
