@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use super::{
     DelegationEffect, DelegationEvent, DelegationReport, DelegationState, DelegationUpdate, Orchestrator,
-    OrchestratorConfig, Plan, RunContext, delegation_store,
+    OrchestratorConfig, Plan, RunContext, create, delegation_store,
     lock::DelegationLock,
     prompts,
     verification::{self, VerificationOutcome},
@@ -41,7 +41,7 @@ impl LocalOrchestrator {
 
 impl Orchestrator for LocalOrchestrator {
     fn create(&self, actor: &Actor, parent: NodeId, goal: &str, context: &str) -> Result<NodeId, ToolError> {
-        delegation_store::create(actor, parent, goal, context)
+        create(actor, parent, goal, context)
     }
 
     fn run(&self, run_context: RunContext) -> BoxFuture<'_, Result<DelegationReport, ToolError>> {

@@ -14,6 +14,7 @@
 //! Workers do not delegate further: `driver/worker_request.rs` builds their requests without an orchestrator.
 
 mod config;
+mod create;
 mod delegation_store;
 mod driver;
 mod lock;
@@ -30,7 +31,8 @@ use tokio::sync::OnceCell;
 
 #[doc(hidden)] // for the program
 pub use config::{AgentModel, CheckResult, OrchestratorConfig, WorkerTools};
-pub use delegation_store::{DelegationSummary, create, events, list, summary};
+pub use create::create;
+pub use delegation_store::{DelegationSummary, events, list, summary};
 pub use driver::LocalOrchestrator;
 pub use lock::lock_holder;
 pub use plan::{Plan, PlanError, PlanRules, Subtask};
