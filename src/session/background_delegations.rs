@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     DelegationReport, DelegationStatus, DelegationUpdate, Orchestrator, RunContext, UpdateSink,
-    saved_report::save_report,
+    save_delegation_report::save_report,
 };
 use crate::tools::{ErrorCode, ToolError};
 

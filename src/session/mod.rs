@@ -19,8 +19,8 @@ mod prompt;
 mod reply_commands;
 mod result_metadata;
 mod resume_session;
+mod save_delegation_report;
 mod save_reply;
-mod saved_report;
 mod seen_files;
 mod session_host;
 mod session_label;
@@ -51,7 +51,7 @@ pub use journal_stream::Changes;
 pub use partial_reply_files::recover;
 pub use prompt::context_of;
 pub use resume_session::{Interruption, ResumedSession, resume};
-pub use saved_report::{save_report, saved_report};
+pub use save_delegation_report::{save_report, saved_report};
 pub use seen_files::SeenFiles;
 #[doc(hidden)] // for the program
 pub use session_host::provider_error;

@@ -12,7 +12,7 @@ use super::{
     embed_query::embed_query,
     generate_request::{GenerateError, GenerateRequest, ModelResolver, Progress, ToolAccess},
     generation_driver::generate,
-    saved_report::save_report,
+    save_delegation_report::save_report,
 };
 use crate::{
     context,
