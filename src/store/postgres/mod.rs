@@ -45,7 +45,6 @@ mod session_reader;
 mod session_state;
 mod shape_reader;
 mod shared_text;
-mod shown_position;
 mod snapshot;
 mod table_statistics;
 mod tables;
@@ -59,6 +58,7 @@ mod uuid;
 mod vectors;
 mod verify;
 mod visibility;
+mod visible_position;
 mod watch;
 mod writer;
 

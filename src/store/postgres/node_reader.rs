@@ -5,10 +5,10 @@ use super::{
     decode::{CONTINUATIONS, FROM, NODE, NodeKey, envelope_text, get, id, int, number, opt_int, time, undecodable},
     local_ids,
     path::{self, PgAnchor},
-    shown_position::nearest_visible,
     snapshot::PostgresSnapshot,
     tables::{documents, links, trees},
     uuid::Uuid,
+    visible_position::nearest_visible,
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, TreeId},

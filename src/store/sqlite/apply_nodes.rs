@@ -9,7 +9,6 @@ use super::{
     apply::{AppliedMutation, ChangeApplier},
     fts_index::IndexEntry,
     insert::WIDE_ROWS,
-    shown_position::nearest_visible,
     tables::{
         journal,
         nodes::{self, Anchor},
@@ -18,6 +17,7 @@ use super::{
         sources,
     },
     visibility,
+    visible_position::nearest_visible,
 };
 use crate::{
     store::{

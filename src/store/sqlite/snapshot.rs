@@ -9,9 +9,7 @@ use super::{
     decode::{FROM, NODE, NodeRow},
     local_ids, path,
     pool::ConnectionPool,
-    session_state, shared_text,
-    shown_position::{nearest_visible, shown_position},
-    sibling_page,
+    session_state, shared_text, sibling_page,
     tables::{
         agents, delegations, documents, leases, links, memory,
         nodes::{self, Anchor, hidden_by},
@@ -22,6 +20,7 @@ use super::{
     transaction::ReadConnection,
     ulid_cache::UlidCache,
     visibility::{self, row_of},
+    visible_position::{nearest_visible, visible_position},
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
@@ -95,7 +94,7 @@ impl<'p> SqliteSnapshot<'p> {
         for version in &session.versions {
             versions.extend(visibility::row_of(&self.conn, *version)?);
         }
-        let visible = |row| names.node(shown_position(&self.conn, row, &versions)?);
+        let visible = |row| names.node(visible_position(&self.conn, row, &versions)?);
         session.position = position.map(visible).transpose()?;
         session.cursor = cursor.map(visible).transpose()?;
         Ok(session)

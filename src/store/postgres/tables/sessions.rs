@@ -11,8 +11,8 @@ use crate::{
             decode::{NodeKey, from_json, get, id, item, number, opt_id, opt_int, opt_time, time},
             node_reader::limit,
             path,
-            shown_position::shown_position,
             uuid::Uuid,
+            visible_position::visible_position,
         },
     },
     types::{Session, SessionCounts, Timestamp},
@@ -32,7 +32,7 @@ const SESSION: &str = "SELECT s.id, s.workspace, s.agent, s.tree, s.position, s.
 
 /// The id of a node, or of its nearest visible ancestor if it is hidden, in the version that is shown.
 fn visible(conn: &PostgresConnection, key: NodeKey, versions: &[NodeId]) -> Result<NodeId> {
-    let key = shown_position(conn, key, versions)?;
+    let key = visible_position(conn, key, versions)?;
     let sql = "SELECT id FROM nodes WHERE tree = $1 AND seq = $2";
     id(&conn.query_one(sql, &[&Uuid(key.tree.to_bytes()), &key.seq])?, 0, NodeId::from_bytes)
 }

@@ -12,7 +12,7 @@ use crate::{
 
 /// The node at which a session with these selected versions is: the node itself if it is visible, else the nearest one above
 /// it in the version that is shown.
-pub(super) fn shown_position(conn: &PostgresConnection, key: NodeKey, versions: &[NodeId]) -> Result<NodeKey> {
+pub(super) fn visible_position(conn: &PostgresConnection, key: NodeKey, versions: &[NodeId]) -> Result<NodeKey> {
     let visible = nearest_visible(conn, key)?;
     if visible.seq == key.seq {
         return Ok(visible);

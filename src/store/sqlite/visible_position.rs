@@ -26,7 +26,7 @@ pub(super) fn nearest_visible(conn: &Connection, row: i64) -> Result<Anchor> {
 }
 
 /// The node at which a session with these selected versions is: `row`, or above it in the version that is shown.
-pub(super) fn shown_position(conn: &Connection, row: i64, versions: &[i64]) -> Result<i64> {
+pub(super) fn visible_position(conn: &Connection, row: i64, versions: &[i64]) -> Result<i64> {
     let visible = nearest_visible(conn, row)?;
     if visible.row == row {
         return Ok(row);
