@@ -22,6 +22,7 @@ mod metrics;
 mod openai;
 mod page;
 mod probes;
+mod rate_limit;
 mod recording_proxy;
 mod router;
 mod server;

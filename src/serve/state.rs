@@ -10,13 +10,14 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    access::{Caller, RateLimiter, ThoughtReader},
+    access::{Caller, ThoughtReader},
     call_recorder::CallQueue,
     delegation_runs::DelegationRuns,
     error::{ApiError, Result},
     journal_tail::JournalTail,
     metrics::Metrics,
     openai::ResponseRuns,
+    rate_limit::RateLimiter,
     settings::ServerSettings,
     shape_cache::ShapeCache,
     token::CHECK_INTERVAL,

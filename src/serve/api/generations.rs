@@ -19,10 +19,11 @@ use crate::{
     ops::{Actor, require_parent},
     provider::{Model, Sampling},
     serve::{
-        access::{Caller, StreamGuard},
+        access::Caller,
         error::{ApiError, Result},
         event_stream,
         extract::{Body, Route},
+        rate_limit::StreamGuard,
         state::{AppState, GenerationGuard, RunningGeneration},
     },
     session::{self, GenerateRequest, GenerationStream, Progress, actor_at},

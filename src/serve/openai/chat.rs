@@ -21,11 +21,12 @@ use super::{
 use crate::{
     provider::{Finish, FinishReason, Generation, ProviderError, StreamEvent},
     serve::{
-        access::{Caller, StreamGuard},
+        access::Caller,
         api::ServerSentEvent,
         error::{ApiError, Result},
         event_stream,
         extract::Body,
+        rate_limit::StreamGuard,
         state::AppState,
     },
 };

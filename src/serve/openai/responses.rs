@@ -26,11 +26,12 @@ use crate::{
     id::NodeId,
     provider::ToolCall,
     serve::{
-        access::{Caller, StreamGuard},
+        access::Caller,
         api::ServerSentEvent,
         error::{ApiError, Result},
         event_stream,
         extract::{Body, Params, Route},
+        rate_limit::StreamGuard,
         state::AppState,
     },
     tools::Tool,
