@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{
-    access::Caller,
+    caller::Caller,
     error::{ApiError, Result},
     openai::message_text,
     state::AppState,

@@ -9,7 +9,7 @@ use axum::response::{
 use futures_util::{Stream, StreamExt as _, stream};
 use tokio::sync::mpsc;
 
-use super::{access::Caller, metrics::OpenStream, rate_limit::StreamGuard, state::AppState};
+use super::{caller::Caller, metrics::OpenStream, rate_limit::StreamGuard, state::AppState};
 
 /// Interval of the comments that keep a silent stream open.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);

@@ -11,6 +11,7 @@ mod approval;
 mod blocking_body;
 mod browser_login;
 mod call_recorder;
+mod caller;
 mod connections;
 mod delegation_runs;
 mod error;

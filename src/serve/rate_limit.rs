@@ -12,7 +12,7 @@ use std::{
 use axum::http::StatusCode;
 
 use super::{
-    access::Caller,
+    caller::Caller,
     error::{ApiError, Result},
 };
 

@@ -25,9 +25,10 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::{
-    access::{Caller, bearer_token},
+    access::bearer_token,
     browser_login,
     call_recorder::{RecordedCall, record},
+    caller::Caller,
     error::{ApiError, Result},
     state::AppState,
     token::TOKEN_PREFIX,

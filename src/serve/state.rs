@@ -10,8 +10,8 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    access::{Caller, ThoughtReader},
     call_recorder::CallQueue,
+    caller::{Caller, ThoughtReader},
     delegation_runs::DelegationRuns,
     error::{ApiError, Result},
     journal_tail::JournalTail,

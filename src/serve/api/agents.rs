@@ -7,7 +7,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     serve::{
-        access::{AdminCaller, Caller},
+        caller::{AdminCaller, Caller},
         error::Result,
         extract::{Body, Page, PageParams, Params, Route},
         state::AppState,

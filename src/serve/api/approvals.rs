@@ -7,8 +7,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     serve::{
-        access::{AdminCaller, Caller},
         approval::WaitingApproval,
+        caller::{AdminCaller, Caller},
         error::{ApiError, Result},
         extract::{Body, Route},
         state::AppState,

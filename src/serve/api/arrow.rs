@@ -15,7 +15,7 @@ use crate::{
     },
     id::{NodeId, SessionId, TreeId},
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         extract::Body,
         state::AppState,

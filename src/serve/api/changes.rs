@@ -9,7 +9,7 @@ use crate::{
     id::{NodeId, TreeId},
     ops::{Actor, SplitAt},
     serve::{
-        access::{AdminCaller, Caller},
+        caller::{AdminCaller, Caller},
         error::{ApiError, Result},
         extract::{Body, Route},
         state::AppState,

@@ -9,7 +9,7 @@ use super::any_json;
 use crate::{
     id::NodeId,
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         extract::{Params, Route},
         state::AppState,

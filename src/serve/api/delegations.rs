@@ -20,7 +20,7 @@ use crate::{
     id::NodeId,
     ops::Actor,
     serve::{
-        access::Caller,
+        caller::Caller,
         delegation_runs::{self, DelegationOutcome, DelegationRun},
         error::{ApiError, Result},
         event_stream::{self, ClientEvents, EventSource},

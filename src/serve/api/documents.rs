@@ -9,7 +9,7 @@ use crate::{
     markdown_tokens::{self, MarkdownToken},
     ops::DocumentEdit,
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         extract::{Body, Page, PageParams, Params, Route},
         state::AppState,

@@ -16,7 +16,7 @@ use super::ServerSentEvent;
 use crate::{
     id::TreeId,
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         event_stream::{self, ClientEvents, EventSource},
         extract::{Params, last_event},

@@ -19,8 +19,8 @@ use crate::{
         jsonl,
     },
     serve::{
-        access::Caller,
         blocking_body::written_body,
+        caller::Caller,
         error::{ApiError, Result},
         extract::{Params, Route},
         state::AppState,

@@ -19,7 +19,7 @@ use crate::{
     ops::{Actor, require_parent},
     provider::{Model, Sampling},
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         event_stream,
         extract::{Body, Route},

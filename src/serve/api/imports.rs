@@ -21,8 +21,8 @@ use crate::{
     interchange::{self, Format, ImportOptions, Imported, InterchangeError},
     ops::{Actor, OpsError},
     serve::{
-        access::AdminCaller,
         blocking_body::{BodyReader, is_too_long, read_body},
+        caller::AdminCaller,
         error::{ApiError, Result},
         extract::Params,
         state::AppState,

@@ -14,7 +14,7 @@ use crate::{
     id::{AgentId, NodeId, TreeId},
     recall::cut_at,
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         extract::{Params, Route},
         map_area::{MapArea, MapPoint},

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    serve::{access::Caller, error::Result, state::AppState, token::TokenScope},
+    serve::{caller::Caller, error::Result, state::AppState, token::TokenScope},
     types::AgentKind,
 };
 

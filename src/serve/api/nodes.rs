@@ -9,7 +9,7 @@ use crate::{
     id::NodeId,
     ops::{NodeDraft, require_parent},
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         extract::{Body, Page, PageParams, Params, Route},
         state::AppState,

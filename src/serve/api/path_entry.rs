@@ -9,7 +9,7 @@ use crate::{
     id::{NodeId, SessionId},
     markdown_tokens::{self, MarkdownToken},
     recall::{self, cut_at},
-    serve::{access::ThoughtReader, error::Result},
+    serve::{caller::ThoughtReader, error::Result},
     session,
     store::{ChildFilter, SiblingCursor, Snapshot},
     types::{AuthorType, EdgeKind, Node, Timestamp},

@@ -9,7 +9,7 @@ use crate::{
     id::{NodeId, SessionId, TreeId},
     recall::{self, Author, Branch, Filter, Hit, Query, Scope},
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         extract::{Body, limit_up_to},
         state::AppState,

@@ -11,7 +11,7 @@ use crate::{
     id::{NodeId, SessionId, TreeId},
     ops::{SessionDraft, SessionReset, TreeDraft},
     serve::{
-        access::Caller,
+        caller::Caller,
         error::Result,
         extract::{Body, Page, PageParams, Params, Route},
         state::AppState,

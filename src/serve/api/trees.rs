@@ -11,7 +11,7 @@ use crate::{
     id::TreeId,
     ops::{NodeDraft, TreeDraft, describe_entry, tree_history},
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         extract::{Body, Page, PageParams, Params, Route},
         state::AppState,

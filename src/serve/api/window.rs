@@ -18,7 +18,7 @@ use crate::{
     ops::{AgentPresence, next_part, present_agents},
     recall::{self, cut_at},
     serve::{
-        access::{Caller, ThoughtReader},
+        caller::{Caller, ThoughtReader},
         error::{ApiError, Result},
         extract::{Params, Route},
         state::AppState,

@@ -14,7 +14,7 @@ use crate::{
     ops::{SessionDraft, SessionReset},
     provider::{Model, Sampling},
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         extract::{Body, Params, Route},
         state::{AppState, RunningGeneration},

@@ -21,8 +21,8 @@ use super::{
 use crate::{
     provider::{Finish, FinishReason, Generation, ProviderError, StreamEvent},
     serve::{
-        access::Caller,
         api::ServerSentEvent,
+        caller::Caller,
         error::{ApiError, Result},
         event_stream,
         extract::Body,

@@ -13,8 +13,8 @@ use crate::{
     id::{NodeId, SessionId},
     ops::{Actor, NodeDraft, SessionDraft, TreeDraft},
     serve::{
-        access::Caller,
         api::any_json,
+        caller::Caller,
         error::{ApiError, Result},
         extract::{Body, Params, Route, limit_up_to},
         state::AppState,

@@ -7,7 +7,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         extract::Route,
         state::AppState,

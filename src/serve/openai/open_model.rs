@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     provider::Model,
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         state::AppState,
     },

@@ -16,7 +16,7 @@ use crate::{
     ops::Actor,
     provider::{Model, Prompt, Request, Sampling},
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         state::AppState,
     },

@@ -7,7 +7,7 @@ use super::item::ItemId;
 use crate::{
     id::{NodeId, SessionId},
     serve::{
-        access::Caller,
+        caller::Caller,
         error::{ApiError, Result},
         state::AppState,
     },

@@ -22,7 +22,7 @@ use crate::{
     id::{NodeId, SessionId},
     ops::Actor,
     provider::{Finish, FinishReason, ProviderError, StreamEvent, ToolCall, Usage},
-    serve::{access::Caller, error::ApiError, state::AppState},
+    serve::{caller::Caller, error::ApiError, state::AppState},
     session::GenerationMetadata,
     store::Mutation,
     types::{Json, Op, Parent},

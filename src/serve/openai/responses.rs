@@ -26,8 +26,8 @@ use crate::{
     id::NodeId,
     provider::ToolCall,
     serve::{
-        access::Caller,
         api::ServerSentEvent,
+        caller::Caller,
         error::{ApiError, Result},
         event_stream,
         extract::{Body, Params, Route},

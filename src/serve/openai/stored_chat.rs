@@ -8,8 +8,8 @@ use crate::{
     id::AgentId,
     provider::{Finish, FinishReason, ToolCall},
     serve::{
-        access::Caller,
         call_recorder::{RecordedCall, record},
+        caller::Caller,
         state::AppState,
     },
     session::GenerationMetadata,
