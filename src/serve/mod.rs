@@ -26,6 +26,7 @@ mod probes;
 mod rate_limit;
 mod recording_proxy;
 mod router;
+mod running_generations;
 mod server;
 mod settings;
 mod shape_cache;

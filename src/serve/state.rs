@@ -1,9 +1,6 @@
 //! State that all requests share, and access to trees and nodes within the caller's rights.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 
 use axum::http::StatusCode;
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -18,6 +15,7 @@ use super::{
     metrics::Metrics,
     openai::ResponseRuns,
     rate_limit::RateLimiter,
+    running_generations::RunningGenerations,
     settings::ServerSettings,
     shape_cache::ShapeCache,
     token::CHECK_INTERVAL,
@@ -55,14 +53,7 @@ pub(super) struct ServerState {
     reads: Semaphore,
     /// The permit of the check that the database can be read.
     pub(super) readiness: Arc<Semaphore>,
-    generations: Mutex<HashMap<String, RunningGeneration>>,
-}
-
-/// A generation that can be cancelled.
-#[derive(Clone)]
-pub(super) struct RunningGeneration {
-    pub(super) from: NodeId,
-    pub(super) cancel: CancellationToken,
+    pub(super) generations: RunningGenerations,
 }
 
 impl std::ops::Deref for AppState {
@@ -248,33 +239,5 @@ impl AppState {
         let draft = SessionDraft { item: item.clone(), ..SessionDraft::of("") };
         self.actor(caller)?.open_session(tree, Some(root), draft)?;
         Ok(item)
-    }
-
-    /// Registers a generation and returns its id. The guard removes it.
-    pub(super) fn register(&self, generation: RunningGeneration) -> GenerationGuard {
-        let id = format!("gen_{}", self.loom().node_id());
-        self.generations().insert(id.clone(), generation);
-        GenerationGuard { state: self.clone(), id }
-    }
-
-    /// Returns the running generations.
-    pub(super) fn running(&self) -> Vec<(String, RunningGeneration)> {
-        self.generations().iter().map(|(id, running)| (id.clone(), running.clone())).collect()
-    }
-
-    fn generations(&self) -> std::sync::MutexGuard<'_, HashMap<String, RunningGeneration>> {
-        self.generations.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Removes a generation from the list of running ones when dropped.
-pub(super) struct GenerationGuard {
-    state: AppState,
-    pub(super) id: String,
-}
-
-impl Drop for GenerationGuard {
-    fn drop(&mut self) {
-        self.state.generations().remove(&self.id);
     }
 }
