@@ -1,4 +1,4 @@
-//! Input and output of a generation: the request, the traits that a host implements, progress events and errors.
+//! Input and output of a generation: the request, the tools that the author can use, and progress events.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -7,14 +7,14 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{BackgroundDelegations, DelegationUpdate, Orchestrator, SeenFiles};
+use super::{BackgroundDelegations, DelegationUpdate, GenerateError, ModelResolver, Orchestrator, Searcher, SeenFiles};
 use crate::{
-    context::{self, ContextError},
+    context,
     exec::CommandReply,
     id::{AgentId, NodeId},
     ops::OpsError,
-    provider::{EmbeddingModel, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
-    tools::{DEFAULT_REPLY_TOKENS, HostTool, ToolError, WebHit, WebSearch},
+    provider::{FinishReason, Model, Prices, Sampling, Usage},
+    tools::{DEFAULT_REPLY_TOKENS, HostTool, ToolError},
     turn::TurnConfig,
     types::{Agent, Json, Node, Permissions, Todo, setters},
 };
@@ -214,50 +214,6 @@ impl ToolAccess {
     }
 }
 
-/// Opens the models of agents.
-pub trait ModelResolver: Send + Sync {
-    /// Returns the model of an agent, or the default model if its profile names none.
-    ///
-    /// # Errors
-    /// `NOT_CONFIGURED` with a hint, if there is no model or it cannot be used.
-    fn open<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>>;
-
-    /// Returns the context window of a model reference in tokens, as far as it is known without a server. `None`: unknown.
-    fn known_window(&self, _reference: &str) -> Option<usize> {
-        None
-    }
-
-    /// Returns the embedding model for recall; `None`: recall matches words only.
-    fn embeddings(&self) -> BoxFuture<'_, Option<Arc<dyn EmbeddingModel>>> {
-        Box::pin(async { None })
-    }
-
-    /// Returns the model for summaries; `None`: summaries consist of first sentences.
-    fn summarizer(&self) -> BoxFuture<'_, Option<Arc<dyn Model>>> {
-        Box::pin(async { None })
-    }
-}
-
-/// Same model for every agent.
-impl ModelResolver for Arc<dyn Model> {
-    fn open<'a>(&'a self, _: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>> {
-        Box::pin(async { Ok(Self::clone(self)) })
-    }
-
-    fn known_window(&self, _: &str) -> Option<usize> {
-        self.as_ref().window()
-    }
-}
-
-/// Web search service.
-pub trait Searcher: Send + Sync {
-    /// Returns the hits, best first.
-    ///
-    /// # Errors
-    /// If the service fails. Error messages never contain its key.
-    fn search<'a>(&'a self, asked: &'a WebSearch<'a>) -> BoxFuture<'a, Result<Vec<WebHit>, ToolError>>;
-}
-
 /// Function of a tool. The arguments are valid by its schema; the result is text or an error.
 pub type ToolHandler = Box<dyn Fn(Value) -> BoxFuture<'static, Result<String, ToolError>> + Send + Sync>;
 
@@ -388,28 +344,4 @@ pub enum Progress {
 
 fn as_text<S: serde::Serializer>(error: &GenerateError, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(error)
-}
-
-/// Error of a generation.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum GenerateError {
-    /// Reading or saving failed.
-    #[error(transparent)]
-    Ops(#[from] OpsError),
-    /// The context could not be assembled.
-    #[error(transparent)]
-    Context(#[from] ContextError),
-    /// The model request failed.
-    #[error(transparent)]
-    Provider(#[from] ProviderError),
-    /// The reply was empty.
-    #[error("the reply of the model is empty")]
-    Empty,
-    /// The request names no model or zero continuations.
-    #[error("there is nothing to generate: no model or no continuation")]
-    NoContinuations,
-    /// Commands require a single continuation by the agent that runs the request, in a session.
-    #[error("commands need one continuation by the agent that runs the request, in a session")]
-    NotOwnSession,
 }

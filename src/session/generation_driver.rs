@@ -19,7 +19,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     DelegationUpdate,
-    generate_request::{GenerateError, GenerateRequest, Progress},
+    generate_error::GenerateError,
+    generate_request::{GenerateRequest, Progress},
     model_request_task::{ReportSender, forward_cancellation, report_panic},
     partial_reply_files::{PartialReplyFile, PartialReplyHeader},
     reply_commands::ReplyCommands,

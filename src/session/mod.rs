@@ -8,10 +8,12 @@ mod delegation_interface;
 mod delegation_report;
 mod embed_query;
 mod embedding_thread;
+mod generate_error;
 mod generate_request;
 mod generation_driver;
 mod generation_metadata;
 mod generation_stream;
+mod host_traits;
 mod journal_stream;
 mod model_request_task;
 mod partial_reply_files;
@@ -38,15 +40,15 @@ pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, S
 pub use embed_query::{Embedding, embed_query};
 pub use embedding_thread::EmbeddingIndexer;
 pub use futures_util::future::BoxFuture;
-pub use generate_request::{
-    GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, Searcher, ToolAccess, ToolHandler,
-};
+pub use generate_error::GenerateError;
+pub use generate_request::{GenerateRequest, HostTools, Progress, ToolAccess, ToolHandler};
 pub use generation_driver::generate;
 #[doc(hidden)] // for the program
 pub use generation_metadata::GenerationMetadata;
 #[cfg(feature = "serve")]
 pub(crate) use generation_metadata::model_name;
 pub use generation_stream::{GenerationStream, spawn};
+pub use host_traits::{ModelResolver, Searcher};
 pub use journal_stream::Changes;
 pub use partial_reply_files::recover;
 pub use prompt::context_of;

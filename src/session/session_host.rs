@@ -10,8 +10,10 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Embedding, RunContext, UpdateSink,
     embed_query::embed_query,
-    generate_request::{GenerateError, GenerateRequest, ModelResolver, Progress, ToolAccess},
+    generate_error::GenerateError,
+    generate_request::{GenerateRequest, Progress, ToolAccess},
     generation_driver::generate,
+    host_traits::ModelResolver,
     save_delegation_report::save_report,
 };
 use crate::{

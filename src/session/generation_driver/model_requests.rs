@@ -4,7 +4,8 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     super::{
-        generate_request::{GenerateError, Progress},
+        generate_error::GenerateError,
+        generate_request::Progress,
         model_request_task::{ModelRequestTask, report_panic, stream_broken},
         partial_reply_files::PartialReplyHeader,
         prompt::{TurnProgress, offered_author, prompt},

@@ -7,7 +7,8 @@ use super::GenerationDriver;
 use crate::{
     provider::{FinishReason, Sampling},
     session::{
-        generate_request::{GenerateError, Progress},
+        generate_error::GenerateError,
+        generate_request::Progress,
         partial_reply_files::PartialReplyFile,
         save_reply::{self, SaveOptions},
     },
