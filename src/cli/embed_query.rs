@@ -7,8 +7,8 @@ use loomtree::{
 
 use super::{
     command_context::CommandContext,
+    embedding_models::embeddings,
     error::{CliError, Result},
-    models::embeddings,
     process_setup,
 };
 

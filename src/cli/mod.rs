@@ -13,6 +13,7 @@ mod command_context;
 pub(crate) mod config;
 mod delegation;
 mod embed_query;
+mod embedding_models;
 mod env;
 mod error;
 mod global_args;

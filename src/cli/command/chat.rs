@@ -33,10 +33,9 @@ use super::sessions;
 use crate::cli::{
     cancel_on_ctrl_c::CtrlC,
     command_context::CommandContext,
-    delegation,
+    delegation, embedding_models,
     error::{CliError, Result},
     model_choice::{self, named_model},
-    models,
     output::{DIM, ID, count, paint},
     process_setup, program_host,
     sanitize::sanitize,
@@ -148,7 +147,7 @@ pub(crate) fn run_session(
         ctrl_c,
         options,
     };
-    let _indexer = models::start_embedding(cx);
+    let _indexer = embedding_models::start_embedding(cx);
     lines.greet(&chat, cx)?;
     while let Some(text) = read_message(&mut *lines, cx)? {
         let keyword = ChatKeyword::parse(&text).filter(|_| !single);

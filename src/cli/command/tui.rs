@@ -17,7 +17,7 @@ use crate::cli::turn_args;
 use crate::cli::{
     command_context::{CommandContext, CommandPosition},
     config::{self, fields::Theme},
-    delegation, env,
+    delegation, embedding_models, env,
     error::{CliError, Result},
     global_args::{ColorChoice, Globals},
     models,
@@ -61,7 +61,7 @@ pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
         editor: env::env("VISUAL").or_else(|| env::env("EDITOR")).unwrap_or_else(|| "vi".to_owned()),
         tour,
     };
-    let _indexer = models::start_embedding(&cx);
+    let _indexer = embedding_models::start_embedding(&cx);
     tui::run(setup).map_err(|error| match error {
         TerminalError::Signal => CliError::Cancelled,
         TerminalError::Io(source) => CliError::io("the terminal", source),
