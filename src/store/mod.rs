@@ -25,6 +25,7 @@ mod postgres;
 mod query;
 mod reader;
 mod receipt;
+mod reports;
 mod search_records;
 mod searched_text;
 mod session_state_rules;
@@ -52,11 +53,12 @@ use pending::block_on;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
 pub use query::{
-    ChildFilter, CopyReport, Direction, GenerationFilter, GenerationRow, Inspection, JournalFilter, LocalIdLookup,
-    MapNode, RebuildReport, SessionFilter, ShapeRow, SiblingCursor, TreeFilter, UndoReach, UndoTarget, VerifyReport,
+    ChildFilter, Direction, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, MapNode, SessionFilter,
+    ShapeRow, SiblingCursor, TreeFilter, UndoReach, UndoTarget,
 };
 pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, ShapeReader, Snapshot};
 pub use receipt::{AppendedNode, Receipt};
+pub use reports::{CopyReport, Inspection, RebuildReport, VerifyReport};
 #[doc(hidden)] // for the ranking
 pub use search_records::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
 #[doc(hidden)] // for the program
