@@ -11,6 +11,7 @@ mod apply_memory;
 mod apply_nodes;
 mod apply_plans;
 mod apply_sessions;
+mod apply_trees;
 mod apply_unjournaled;
 mod compare_copy;
 mod complete_nodes;

@@ -13,7 +13,7 @@ use super::{
     staged_change::StagedPart,
     staged_copy::StagedCopy,
     staged_visibility::StagedRetag,
-    tables::{bookmarks, delegations, journal, nodes, trees},
+    tables::{bookmarks, delegations, journal, nodes},
     undo, visibility,
     writer_cache::WriterCache,
 };
@@ -213,32 +213,6 @@ impl<'a> ChangeApplier<'a> {
                 delegations::insert(self.conn, (head.row, *number), event, at)?;
                 let applied = AppliedMutation::new(Some(head.tree), Some(head.row), None);
                 (ChangeKind::AppendDelegationEvent, Some(applied))
-            }
-            _ => return Err(unsupported()),
-        })
-    }
-
-    fn apply_tree(&mut self, mutation: &Mutation) -> Result<Applied> {
-        let at = self.change.at;
-        Ok(match mutation {
-            Mutation::CreateTree(tree) => {
-                let row = trees::insert(self.conn, tree)?;
-                self.cache.trees.insert(tree.id, row);
-                let undo = Mutation::SetArchived { tree: tree.id, archived: true };
-                (ChangeKind::CreateTree, Some(AppliedMutation::new(Some(row), None, Some(undo))))
-            }
-            Mutation::UpdateTree { tree, patch } => {
-                let row = self.tree_row(*tree)?;
-                let before = trees::update(self.conn, row, patch)?;
-                let changed = before != *patch;
-                let undo = Mutation::UpdateTree { tree: *tree, patch: before };
-                (ChangeKind::UpdateTree, changed.then(|| AppliedMutation::new(Some(row), None, Some(undo))))
-            }
-            Mutation::SetArchived { tree, archived } => {
-                let row = self.tree_row(*tree)?;
-                let changed = trees::set_archived(self.conn, row, *archived, at)?;
-                let undo = Mutation::SetArchived { tree: *tree, archived: !archived };
-                (ChangeKind::SetArchived, changed.then(|| AppliedMutation::new(Some(row), None, Some(undo))))
             }
             _ => return Err(unsupported()),
         })

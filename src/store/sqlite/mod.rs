@@ -12,6 +12,7 @@ mod apply_memory;
 mod apply_nodes;
 mod apply_plans;
 mod apply_sessions;
+mod apply_trees;
 mod apply_unjournaled;
 mod backup;
 mod caller_thread_commit;
