@@ -6,7 +6,7 @@ use super::{Imported, InterchangeError, source_record::SourcePlace};
 use crate::{
     id::AgentId,
     ops::{Actor, OpsError},
-    store::{Change, Mutation, Pending, Receipt, StoreError},
+    store::{Change, Mutation, PendingCommit, Receipt, StoreError},
     types::{NewAgent, Op, Timestamp},
 };
 
@@ -32,7 +32,7 @@ pub(super) struct ImportBatch<'a> {
     places: Vec<SourcePlace>,
     bytes: usize,
     /// Submitted batches without a receipt, oldest first, with the places of their mutations.
-    submitted: VecDeque<(Pending, Vec<SourcePlace>)>,
+    submitted: VecDeque<(PendingCommit, Vec<SourcePlace>)>,
     /// Batches submitted since the last flush.
     unflushed: usize,
     pub(super) done: Imported,

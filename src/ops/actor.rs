@@ -3,7 +3,7 @@
 use super::{Loom, Result};
 use crate::{
     id::{AgentId, SessionId},
-    store::{Change, Mutation, Pending, Receipt, UndoReach},
+    store::{Change, Mutation, PendingCommit, Receipt, UndoReach},
     types::{AgentKind, AuthorType, Op},
 };
 
@@ -88,7 +88,7 @@ impl Actor {
 
     /// Sends a change to the writer thread without waiting for the commit.
     #[must_use]
-    pub fn submit(&self, op: Op, mutations: Vec<Mutation>) -> Pending {
+    pub fn submit(&self, op: Op, mutations: Vec<Mutation>) -> PendingCommit {
         self.loom.store().submit(self.change(op, mutations))
     }
 

@@ -7,7 +7,7 @@
 use super::{Actor, Loom, Result};
 use crate::{
     id::{NodeId, SessionId},
-    store::{Mutation, Pending},
+    store::{Mutation, PendingCommit},
     types::{AuthorType, EdgeKind, Node, Op, Session},
 };
 
@@ -55,7 +55,12 @@ impl Actor {
     ///
     /// # Errors
     /// If the session does not exist, or the store cannot be read.
-    pub fn receive_messages(&self, session: SessionId, to: NodeId, versions: &[NodeId]) -> Result<Option<Pending>> {
+    pub fn receive_messages(
+        &self,
+        session: SessionId,
+        to: NodeId,
+        versions: &[NodeId],
+    ) -> Result<Option<PendingCommit>> {
         let messages = self.loom.unreceived(&self.loom.session(session)?, to, versions)?;
         let received: Vec<Mutation> =
             messages.into_iter().map(|node| Mutation::ReceiveTurn { session, node, turn: None }).collect();

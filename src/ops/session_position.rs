@@ -3,7 +3,7 @@
 use super::{Actor, Loom, OpsError, Result, navigate::require_visible, split_parts::parts_after};
 use crate::{
     id::{NodeId, SessionId},
-    store::{Mutation, Pending, Receipt},
+    store::{Mutation, PendingCommit, Receipt},
     types::{EdgeKind, Node, Op, Session, SessionPatch, Tree},
 };
 
@@ -37,7 +37,7 @@ impl Loom {
 impl Actor {
     /// Shows others that the session's person reads this node. The session keeps its position, and no entry of the
     /// journal names it.
-    pub fn show_cursor(&self, node: NodeId) -> Pending {
+    pub fn show_cursor(&self, node: NodeId) -> PendingCommit {
         self.submit(Op::Session, vec![Mutation::ShowCursor { node }])
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Actor;
 use crate::{
     id::{AgentId, NodeId},
-    store::{Mutation, Pending},
+    store::{Mutation, PendingCommit},
     types::{Lease, Op, Timestamp},
 };
 
@@ -20,7 +20,7 @@ impl Actor {
     /// maximum duration is five minutes. After a crash the position is blocked until the lease expires, so use a short
     /// duration and renew it.
     #[must_use = "the position is taken once this was waited for"]
-    pub fn lease(&self, node: NodeId, holder: AgentId, lasting: Duration) -> Pending {
+    pub fn lease(&self, node: NodeId, holder: AgentId, lasting: Duration) -> PendingCommit {
         self.submit(Op::Generate, vec![self.lease_mutation(node, holder, lasting)])
     }
 
@@ -33,7 +33,7 @@ impl Actor {
 
     /// Releases a lease of this session. It has no effect on the lease of another agent. [`Mutation::Release`] does the
     /// same within the change that saves the reply.
-    pub fn release(&self, node: NodeId, holder: AgentId) -> Pending {
+    pub fn release(&self, node: NodeId, holder: AgentId) -> PendingCommit {
         self.submit(Op::Generate, vec![Mutation::Release { node, agent: holder }])
     }
 }

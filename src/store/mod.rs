@@ -19,7 +19,7 @@ mod mutation_rules;
 mod mutation_targets;
 mod new_node;
 mod open_options;
-mod pending;
+mod pending_commit;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod query;
@@ -45,11 +45,11 @@ pub use mutation::{Change, ChangeKind, Mutation};
 pub use mutation_targets::{PriorPlacement, PurgeTarget};
 pub(crate) use new_node::copy_of;
 pub use open_options::OpenOptions;
-use pending::MAX_RECEIPT_POLLS;
-pub use pending::Pending;
-pub(crate) use pending::QueuedChange;
+use pending_commit::MAX_RECEIPT_POLLS;
+pub use pending_commit::PendingCommit;
+pub(crate) use pending_commit::QueuedChange;
 #[cfg(feature = "postgres")]
-use pending::block_on;
+use pending_commit::block_on;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
 pub use query::{
@@ -72,14 +72,14 @@ const MAX_TITLE_CHARS: usize = 60;
 
 /// A database of trees. Share it in an `Arc`; every method may be called from any thread.
 pub trait Store: Send + Sync {
-    /// Queues a change for the writer thread and returns at once. The change is on disk when the returned [`Pending`]
+    /// Queues a change for the writer thread and returns at once. The change is on disk when the returned [`PendingCommit`]
     /// yields its receipt. Queued changes share one sync; a change that fails does not fail the others.
-    fn submit(&self, change: Change) -> Pending;
+    fn submit(&self, change: Change) -> PendingCommit;
 
     /// Submits changes whose caller waits for them next. Small changes may be committed on this thread, in one transaction,
-    /// which saves two switches of threads; then each returned [`Pending`] is ready. On a disk the call takes as long as a
+    /// which saves two switches of threads; then each returned [`PendingCommit`] is ready. On a disk the call takes as long as a
     /// sync.
-    fn submit_here(&self, changes: Vec<Change>) -> Vec<Pending> {
+    fn submit_here(&self, changes: Vec<Change>) -> Vec<PendingCommit> {
         changes.into_iter().map(|change| self.submit(change)).collect()
     }
 
@@ -136,7 +136,7 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// If the change is refused or cannot be written. [`StoreError`] names the two errors after which it may be written.
     fn commit(&self, change: Change) -> Result<Receipt> {
-        self.submit_here(vec![change]).pop().map_or(Err(StoreError::Closed), Pending::wait)
+        self.submit_here(vec![change]).pop().map_or(Err(StoreError::Closed), PendingCommit::wait)
     }
 }
 

@@ -8,7 +8,7 @@ use std::{path::Path, time::Duration};
 use loomtree::{
     id::NodeId,
     ops::{Actor, NodeDraft, TreeDraft},
-    store::{Mutation, Pending},
+    store::{Mutation, PendingCommit},
     types::{Mode, Node, Op, Parent, Tree},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -45,7 +45,7 @@ fn visible(owner: &Actor, tree: &Tree) -> u64 {
 }
 
 /// Starts a prune and waits until some of its nodes have a mark.
-fn begin_prune(scene: &Scene, owner: &Actor, node: NodeId) -> Pending {
+fn begin_prune(scene: &Scene, owner: &Actor, node: NodeId) -> PendingCommit {
     let pending = owner.submit(Op::Prune, vec![Mutation::Prune { node }]);
     while marked(&scene.path) == 0 {
         std::thread::sleep(Duration::from_millis(1));

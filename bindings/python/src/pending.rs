@@ -23,19 +23,19 @@ use crate::{
 /// A queued change. It is committed whether or not a program waits for it.
 #[pyclass(frozen, module = "loomtree")]
 pub(crate) struct Pending {
-    change: Mutex<Option<store::Pending>>,
+    change: Mutex<Option<store::PendingCommit>>,
     nodes: Vec<NodeId>,
 }
 
 /// A change for the thread that reports commits, and the function to call.
-type Watched = (store::Pending, Vec<NodeId>, Py<PyAny>, RunningCall);
+type Watched = (store::PendingCommit, Vec<NodeId>, Py<PyAny>, RunningCall);
 
 impl Pending {
-    pub(crate) fn new(change: Option<store::Pending>, nodes: Vec<NodeId>) -> Self {
+    pub(crate) fn new(change: Option<store::PendingCommit>, nodes: Vec<NodeId>) -> Self {
         Self { change: Mutex::new(change), nodes }
     }
 
-    fn take(&self) -> PyResult<store::Pending> {
+    fn take(&self) -> PyResult<store::PendingCommit> {
         let mut change = self.change.lock().unwrap_or_else(PoisonError::into_inner);
         change.take().ok_or_else(|| PyRuntimeError::new_err("the result of this change was taken already"))
     }
@@ -82,7 +82,7 @@ fn ids(nodes: &[NodeId]) -> Vec<String> {
 }
 
 /// Polls a change without parking the thread: on fast storage the receipt arrives sooner than a thread would wake.
-fn poll_until(change: &mut store::Pending, most: Duration) -> Option<Result<Receipt, StoreError>> {
+fn poll_until(change: &mut store::PendingCommit, most: Duration) -> Option<Result<Receipt, StoreError>> {
     let end = Instant::now() + most;
     let mut context = task::Context::from_waker(task::Waker::noop());
     loop {

@@ -74,7 +74,7 @@ use self::{
 };
 pub(super) use self::{transfer_from_file::transfer_from_file, transfer_to_file::transfer_to_file};
 use super::{
-    Change, Location, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, StoreError, Transaction,
+    Change, Location, OpenOptions, PendingCommit, RebuildReport, Result, Snapshot, Store, StoreError, Transaction,
     VerifyReport, Watch,
     transaction_rules::{Borrower, check_not_borrowed_here},
 };
@@ -138,10 +138,10 @@ impl PostgresStore {
 }
 
 impl Store for PostgresStore {
-    fn submit(&self, change: Change) -> Pending {
+    fn submit(&self, change: Change) -> PendingCommit {
         match self.writer() {
             Ok(writer) => writer.submit(change),
-            Err(error) => Pending::ready(Err(error)),
+            Err(error) => PendingCommit::ready(Err(error)),
         }
     }
 

@@ -15,7 +15,8 @@ use super::{
 use crate::{
     session_state::CompiledRules,
     store::{
-        Change, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport, Watch,
+        Change, PendingCommit, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport,
+        Watch,
         transaction_rules::{
             BorrowMark, Borrower, TransactionChanges, TransactionProgress, borrow_here, nested, outside,
         },
@@ -113,8 +114,8 @@ fn begin_alone(writer: &mut WriteConnection) -> Result<()> {
 const FIRST_ATTEMPTS: u32 = 10;
 
 impl Store for PostgresTransaction {
-    fn submit(&self, change: Change) -> Pending {
-        Pending::ready(self.state().apply(&change))
+    fn submit(&self, change: Change) -> PendingCommit {
+        PendingCommit::ready(self.state().apply(&change))
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {

@@ -30,7 +30,7 @@ use super::{
 use crate::{
     id::IdSource,
     session_state::CompiledRules,
-    store::{Change, Mutation, OpenOptions, Pending, QueuedChange, Receipt, Result, StoreError},
+    store::{Change, Mutation, OpenOptions, PendingCommit, QueuedChange, Receipt, Result, StoreError},
 };
 
 /// Number of mutations after which a transaction accepts no further change.
@@ -87,7 +87,7 @@ impl PgWriterHandle {
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
-    pub(super) fn submit(&self, change: Change) -> Pending {
+    pub(super) fn submit(&self, change: Change) -> PendingCommit {
         let (reply, receipt) = oneshot::channel();
         let change = Arc::new(Queued(change));
         let shared: Option<Arc<dyn QueuedChange>> = Some(Arc::clone(&change) as Arc<dyn QueuedChange>);
@@ -96,7 +96,7 @@ impl PgWriterHandle {
             drop(queue.send(PgWriteJob { change, submitted: Instant::now(), reply }));
         }
         // A commit of a server takes longer than a thread needs to wake.
-        Pending { receipt, shared, polls: 0 }
+        PendingCommit { receipt, shared, polls: 0 }
     }
 }
 

@@ -79,8 +79,8 @@ pub(super) use self::{
     transfer_target::{finish_copy, open_copy},
 };
 use super::{
-    Change, Inspection, MAX_RECEIPT_POLLS, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, Transaction,
-    VerifyReport, Watch,
+    Change, Inspection, MAX_RECEIPT_POLLS, OpenOptions, PendingCommit, RebuildReport, Result, Snapshot, Store,
+    Transaction, VerifyReport, Watch,
 };
 
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
@@ -100,15 +100,15 @@ pub struct SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn submit(&self, change: Change) -> Pending {
+    fn submit(&self, change: Change) -> PendingCommit {
         let (reply, receipt) = oneshot::channel();
         let work = self.writer.submit(change, reply);
-        Pending { receipt, shared: work.map(|work| work as _), polls: MAX_RECEIPT_POLLS }
+        PendingCommit { receipt, shared: work.map(|work| work as _), polls: MAX_RECEIPT_POLLS }
     }
 
-    fn submit_here(&self, changes: Vec<Change>) -> Vec<Pending> {
+    fn submit_here(&self, changes: Vec<Change>) -> Vec<PendingCommit> {
         match self.writer.commit_here(changes) {
-            Ok(results) => results.into_iter().map(Pending::ready).collect(),
+            Ok(results) => results.into_iter().map(PendingCommit::ready).collect(),
             Err(changes) => changes.into_iter().map(|change| self.submit(change)).collect(),
         }
     }

@@ -21,7 +21,8 @@ use super::{
 use crate::{
     session_state::CompiledRules,
     store::{
-        Change, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport, Watch,
+        Change, PendingCommit, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport,
+        Watch,
         transaction_rules::{
             BorrowMark, Borrower, TransactionChanges, TransactionProgress, borrow_here, nested, outside,
         },
@@ -141,8 +142,8 @@ impl SqliteTransaction {
 }
 
 impl Store for SqliteTransaction {
-    fn submit(&self, change: Change) -> Pending {
-        Pending::ready(self.apply(change))
+    fn submit(&self, change: Change) -> PendingCommit {
+        PendingCommit::ready(self.apply(change))
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {

@@ -6,13 +6,13 @@ use tokio::sync::oneshot;
 
 use super::{Change, Receipt, Result, StoreError};
 
-/// A queued change: block on it with [`Pending::wait`] or await it. Dropping it does not cancel the change.
+/// A queued change: block on it with [`PendingCommit::wait`] or await it. Dropping it does not cancel the change.
 #[derive(Debug)]
-pub struct Pending {
+pub struct PendingCommit {
     pub(super) receipt: oneshot::Receiver<Result<Receipt>>,
     /// Shared with the writer thread, so that the waiting thread frees it: the writer is the bottleneck.
     pub(super) shared: Option<Arc<dyn QueuedChange>>,
-    /// Polls of [`Pending::wait`] before it parks the thread.
+    /// Polls of [`PendingCommit::wait`] before it parks the thread.
     pub(super) polls: u32,
 }
 
@@ -22,7 +22,7 @@ pub(crate) trait QueuedChange: fmt::Debug + Send + Sync {
     fn change(&self) -> &Change;
 }
 
-impl Pending {
+impl PendingCommit {
     pub(super) fn ready(result: Result<Receipt>) -> Self {
         let (reply, receipt) = oneshot::channel();
         // The receiver exists, so the reply is stored.
@@ -51,7 +51,7 @@ impl Pending {
     }
 }
 
-impl Future for Pending {
+impl Future for PendingCommit {
     type Output = Result<Receipt>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> task::Poll<Self::Output> {
