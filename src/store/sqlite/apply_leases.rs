@@ -3,7 +3,7 @@
 use super::{
     apply::ChangeApplier,
     tables::{
-        leases::{self, Held},
+        leases::{self, LeaseRow},
         sessions,
     },
     visibility::{self, ChangedBranch},
@@ -60,13 +60,13 @@ impl ChangeApplier<'_> {
     }
 
     /// True if the lease permits this change.
-    fn held_by_change(&self, held: &Held) -> bool {
+    fn held_by_change(&self, held: &LeaseRow) -> bool {
         let agent_of = |session| sessions::agent(self.conn, session);
         lease_permission::permits((held.agent, held.session), (self.agent, self.session), agent_of)
     }
 
     /// The current leases. Usually there are none; then this neither reads nor allocates.
-    fn leases(&mut self) -> Result<Vec<Held>> {
+    fn leases(&mut self) -> Result<Vec<LeaseRow>> {
         let known = match &mut self.cache.leases {
             Some(known) => known,
             unknown => unknown.insert(leases::all(self.conn, None)?),

@@ -9,7 +9,7 @@ use super::{
     fts_index::{self, Unindexed},
     tables::{
         agents, journal,
-        leases::Held,
+        leases::LeaseRow,
         nodes::{self, Anchor},
         sessions, trees,
     },
@@ -39,7 +39,7 @@ pub(super) struct WriterCache {
     /// The trees' newest journal entries, and changes to `tree_state` that are not written yet.
     pub(super) journal: journal::Ends,
     /// All leases; `None` until they are read. Usually empty.
-    pub(super) leases: Option<Vec<Held>>,
+    pub(super) leases: Option<Vec<LeaseRow>>,
     /// Nodes to be indexed; `None` until they are counted.
     pub(super) unindexed: Option<Unindexed>,
     /// Sessions whose state is rebuilt at the end of this transaction.

@@ -10,7 +10,7 @@ use crate::{
 
 /// A lease with row numbers.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::store::sqlite) struct Held {
+pub(in crate::store::sqlite) struct LeaseRow {
     pub(in crate::store::sqlite) node: i64,
     pub(in crate::store::sqlite) agent: i64,
     pub(in crate::store::sqlite) session: Option<i64>,
@@ -44,7 +44,7 @@ pub(in crate::store::sqlite) fn release(conn: &Connection, node: i64, agent: i64
 }
 
 /// Lists the leases of all trees or of one, expired ones included.
-pub(in crate::store::sqlite) fn all(conn: &Connection, tree: Option<i64>) -> Result<Vec<Held>> {
+pub(in crate::store::sqlite) fn all(conn: &Connection, tree: Option<i64>) -> Result<Vec<LeaseRow>> {
     let mut statement = conn.prepare_cached(
         "SELECT l.node, l.agent, l.session, n.ulid, a.ulid, s.ulid, l.expires_at
          FROM leases l JOIN nodes n ON n.seq = l.node JOIN agents a ON a.id = l.agent
@@ -52,7 +52,7 @@ pub(in crate::store::sqlite) fn all(conn: &Connection, tree: Option<i64>) -> Res
          WHERE ?1 IS NULL OR n.tree = ?1 ORDER BY l.node",
     )?;
     let read = statement.query_map([tree], |row| {
-        Ok(Held {
+        Ok(LeaseRow {
             node: row.get(0)?,
             agent: row.get(1)?,
             session: row.get(2)?,
@@ -68,7 +68,7 @@ pub(in crate::store::sqlite) fn all(conn: &Connection, tree: Option<i64>) -> Res
 }
 
 /// The error for a change that a lease prevents.
-pub(in crate::store::sqlite) fn refusal(conn: &Connection, held: &Held, at: Timestamp) -> Result<StoreError> {
+pub(in crate::store::sqlite) fn refusal(conn: &Connection, held: &LeaseRow, at: Timestamp) -> Result<StoreError> {
     let (agent, node) = conn
         .prepare_cached("SELECT a.name, n.local_id FROM agents a, nodes n WHERE a.id = ?1 AND n.seq = ?2")?
         .query_row([held.agent, held.node], |row| Ok((row.get(0)?, row.get(1)?)))
