@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{CONTINUATIONS, FROM, coded, get, id, int, opt_int},
-    pending_rows::{PgAdded, PgNewRow, PgNodeAnchor, PgNodeState},
+    pending_rows::{PgNewRow, PgNodeAnchor, PgNodeState, PgTreeCountDelta},
     uuid::Uuid,
     visibility,
 };
@@ -263,9 +263,9 @@ impl PgChangeApplier<'_> {
     }
 
     /// Counts a new node at its parent, and returns its contribution to the tree's counts.
-    fn count_new(&mut self, node: &PgNodeAnchor, parent: Option<&PgNodeAnchor>) -> Result<PgAdded> {
+    fn count_new(&mut self, node: &PgNodeAnchor, parent: Option<&PgNodeAnchor>) -> Result<PgTreeCountDelta> {
         let messages = i64::from(node.kind == EdgeKind::Continuation);
-        let mut added = PgAdded { nodes: 1, messages, depth: node.depth, ..PgAdded::default() };
+        let mut added = PgTreeCountDelta { nodes: 1, messages, depth: node.depth, ..PgTreeCountDelta::default() };
         let Some(parent) = parent else {
             added.leaves = 1;
             return Ok(added);
@@ -289,7 +289,7 @@ impl PgChangeApplier<'_> {
             self.conn.execute(sql, &[&node.tree, &node.seq, &by])?;
             let state = PgNodeState { hidden_by: Some(by), is_stored: true, ..PgNodeState::default() };
             self.state.states.insert((node.tree, node.seq), state);
-            return Ok(PgAdded::default());
+            return Ok(PgTreeCountDelta::default());
         }
         self.state.states.insert((node.tree, node.seq), PgNodeState::default());
         if node.kind == EdgeKind::Continuation {

@@ -96,7 +96,7 @@ pub(super) struct PgNewRow {
 
 /// Changes of a tree's counts by nodes and entries.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct PgAdded {
+pub(super) struct PgTreeCountDelta {
     pub(super) nodes: i64,
     pub(super) messages: i64,
     pub(super) leaves: i64,
@@ -118,7 +118,7 @@ pub(super) struct Writes {
     pub(super) sessions: BTreeMap<Uuid, PgSessionChange>,
     /// States of sessions: the rules that made them, and their JSON.
     pub(super) states: BTreeMap<Uuid, (i64, String)>,
-    trees: HashMap<Uuid, PgAdded>,
+    trees: HashMap<Uuid, PgTreeCountDelta>,
     /// Trees that were locked and get no new counts: see [`CHANGE_ROWS_OF_TREES`].
     locked: Vec<Uuid>,
 }
@@ -150,7 +150,7 @@ impl Writes {
         counts[2] += i64::from(kind == EdgeKind::Version);
     }
 
-    pub(super) fn add_node(&mut self, row: PgNewRow, added: &PgAdded) {
+    pub(super) fn add_node(&mut self, row: PgNewRow, added: &PgTreeCountDelta) {
         let tree = self.trees.entry(row.place.tree).or_default();
         tree.nodes += added.nodes;
         tree.messages += added.messages;
@@ -241,7 +241,7 @@ impl Writes {
     }
 
     fn count_trees(&self) -> PgStatement<'_> {
-        let of = |column: fn(&PgAdded) -> i64| self.trees.values().map(column).collect::<Vec<_>>();
+        let of = |column: fn(&PgTreeCountDelta) -> i64| self.trees.values().map(column).collect::<Vec<_>>();
         let sql = format!(
             "UPDATE tree_state t SET nodes = t.nodes + a.nodes, messages = t.messages + a.messages,
                  leaves = t.leaves + a.leaves, branch_points = t.branch_points + a.branch_points,

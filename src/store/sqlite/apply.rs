@@ -30,12 +30,12 @@ pub(super) struct AppliedMutation {
     pub(super) node: Option<i64>,
     /// Inverse mutation; `None` for an append (its inverse is a prune) and for irreversible changes.
     pub(super) undo: Option<Mutation>,
-    pub(super) added: journal::Added,
+    pub(super) added: journal::TreeCountDelta,
 }
 
 impl AppliedMutation {
     pub(super) fn new(tree: Option<i64>, node: Option<i64>, undo: Option<Mutation>) -> Self {
-        Self { tree, node, undo, added: journal::Added::default() }
+        Self { tree, node, undo, added: journal::TreeCountDelta::default() }
     }
 }
 

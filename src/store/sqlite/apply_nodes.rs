@@ -53,7 +53,7 @@ struct PendingReferences {
 impl<'a> ChangeApplier<'a> {
     /// Appends a node as part of a larger mutation, without a journal entry. The caller adds the returned contribution
     /// to the tree's counts.
-    pub(super) fn append_unjournaled(&mut self, node: NewNode) -> Result<(i64, journal::Added)> {
+    pub(super) fn append_unjournaled(&mut self, node: NewNode) -> Result<(i64, journal::TreeCountDelta)> {
         let trace = self.append(Cow::Owned(node), None)?;
         let row = trace.node.ok_or_else(|| StoreError::Undecodable("an appended node has no row".to_owned()))?;
         Ok((row, trace.added))
@@ -249,9 +249,14 @@ impl<'a> ChangeApplier<'a> {
 
     /// Counts a node that is not inserted yet at its parent, and returns its contribution to the tree's counts. `place`
     /// determines the visibility of a version.
-    fn count_new(&mut self, node: &Anchor, parent: Option<Anchor>, place: Option<i64>) -> Result<journal::Added> {
+    fn count_new(
+        &mut self,
+        node: &Anchor,
+        parent: Option<Anchor>,
+        place: Option<i64>,
+    ) -> Result<journal::TreeCountDelta> {
         let messages = i64::from(node.kind == EdgeKind::Continuation);
-        let mut added = journal::Added { nodes: 1, messages, depth: node.depth, ..Default::default() };
+        let mut added = journal::TreeCountDelta { nodes: 1, messages, depth: node.depth, ..Default::default() };
         let Some(parent) = parent else {
             added.leaves = 1;
             return Ok(added);
@@ -290,7 +295,7 @@ impl<'a> ChangeApplier<'a> {
         };
         if let Some(by) = hidden.filter(|by| self.concealed != Some(*by)) {
             nodes::set_hidden(self.conn, node.row, Some(by))?;
-            return Ok(journal::Added::default());
+            return Ok(journal::TreeCountDelta::default());
         }
         if node.kind == EdgeKind::Continuation {
             let parent_was_leaf = children == 1 && parent.kind == EdgeKind::Continuation;

@@ -12,7 +12,7 @@ use super::{
     decode::{FROM, NODE, NodeRow},
     staged_copy,
     tables::{
-        journal::Added,
+        journal::TreeCountDelta,
         nodes::{self, Anchor},
         staged_nodes::UNSTAGED,
         trees,
@@ -61,7 +61,7 @@ pub(super) struct BranchCopy {
     /// Row number of the copy's root; `None` until it is copied.
     pub(super) root: Option<i64>,
     /// The contribution of the copies to the tree's counts.
-    pub(super) added: Added,
+    pub(super) added: TreeCountDelta,
     /// Nodes of the branch that are found and not copied yet.
     next: BinaryHeap<Reverse<i64>>,
     copies: HashMap<i64, NodeId>,
@@ -81,7 +81,7 @@ impl BranchCopy {
             target,
             hidden_by: nodes::hidden_by(apply.conn, source.row)?,
             root: None,
-            added: Added::default(),
+            added: TreeCountDelta::default(),
             next: BinaryHeap::from([Reverse(source.row)]),
             copies: HashMap::new(),
             last: nodes::last(apply.conn)?,

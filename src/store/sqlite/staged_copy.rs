@@ -14,7 +14,7 @@ use super::{
     fts_index, purge_rewrite, session_state,
     staged_change::{SLICE_PAUSE, Slice, StageLock, is_large},
     tables::{
-        journal::{self, Added},
+        journal::{self, TreeCountDelta},
         nodes, staged_nodes, trees,
     },
     vectors,
@@ -108,7 +108,11 @@ pub(super) fn publish(apply: &mut ChangeApplier<'_>, staged: &StagedCopy) -> Res
     nodes::set_hidden(conn, root, None)?;
     let (children, _) = nodes::count_child(conn, parent.row, EdgeKind::Continuation, 1)?;
     let follows_leaf = children == 1 && parent.kind == EdgeKind::Continuation;
-    let joint = Added { leaves: -i64::from(follows_leaf), branch_points: i64::from(children == 2), ..Added::default() };
+    let joint = TreeCountDelta {
+        leaves: -i64::from(follows_leaf),
+        branch_points: i64::from(children == 2),
+        ..TreeCountDelta::default()
+    };
     trees::add(conn, anchor.tree, &branch.added)?;
     trees::add(conn, anchor.tree, &joint)?;
     staged_nodes::publish(conn, staged.id)?;

@@ -8,7 +8,8 @@ use super::{
     apply::ChangeApplier,
     fts_index::{self, Unindexed},
     tables::{
-        agents, journal,
+        agents,
+        journal::JournalChainCache,
         leases::LeaseRow,
         nodes::{self, Anchor},
         sessions, trees,
@@ -37,7 +38,7 @@ pub(super) struct WriterCache {
     pub(super) trees: RowMap<TreeId, i64>,
     pub(super) sessions: RowMap<SessionId, i64>,
     /// The trees' newest journal entries, and changes to `tree_state` that are not written yet.
-    pub(super) journal: journal::Ends,
+    pub(super) journal: JournalChainCache,
     /// All leases; `None` until they are read. Usually empty.
     pub(super) leases: Option<Vec<LeaseRow>>,
     /// Nodes to be indexed; `None` until they are counted.

@@ -42,7 +42,7 @@ pub(in crate::store::sqlite) struct NewRow {
 
 /// The contribution of a visible node to its tree's counts.
 #[derive(Default)]
-pub(in crate::store::sqlite) struct Added {
+pub(in crate::store::sqlite) struct TreeCountDelta {
     pub(in crate::store::sqlite) nodes: i64,
     pub(in crate::store::sqlite) messages: i64,
     pub(in crate::store::sqlite) leaves: i64,
@@ -50,7 +50,7 @@ pub(in crate::store::sqlite) struct Added {
     pub(in crate::store::sqlite) depth: u32,
 }
 
-impl Added {
+impl TreeCountDelta {
     /// Adds the contribution of another node.
     pub(in crate::store::sqlite) fn add(&mut self, other: &Self) {
         self.nodes += other.nodes;
@@ -64,7 +64,7 @@ impl Added {
 /// The last entries of the chains, and changes to `tree_state` that are written once per transaction. Valid until
 /// another connection commits or a transaction is rolled back.
 #[derive(Default)]
-pub(in crate::store::sqlite) struct Ends {
+pub(in crate::store::sqlite) struct JournalChainCache {
     /// Number of the newest entry, unwritten ones included; `None` until it is read.
     last: Option<i64>,
     heads: RowMap<i64, Option<i64>>,
@@ -73,10 +73,10 @@ pub(in crate::store::sqlite) struct Ends {
 
 struct Unwritten {
     at: i64,
-    added: Added,
+    added: TreeCountDelta,
 }
 
-impl Ends {
+impl JournalChainCache {
     /// Writes the deferred changes to `tree_state`. Clears the cache if it holds more than `most` trees.
     pub(in crate::store::sqlite) fn write(&mut self, conn: &Connection, most: usize) -> Result<()> {
         for (tree, Unwritten { at, added }) in self.unwritten.drain() {
@@ -112,25 +112,25 @@ impl Ends {
     }
 }
 
-/// Numbers an entry and defers its change of `tree_state` to `ends`. The caller must write the row ([`write`]) before
+/// Numbers an entry and defers its change of `tree_state` to `chains`. The caller must write the row ([`write`]) before
 /// it reads the journal. Returns the number and the row.
 pub(in crate::store::sqlite) fn number(
     conn: &Connection,
     entry: Entry,
-    added: &Added,
-    ends: &mut Ends,
+    added: &TreeCountDelta,
+    chains: &mut JournalChainCache,
 ) -> Result<(i64, NewRow)> {
-    let seq = 1 + match ends.last {
+    let seq = 1 + match chains.last {
         Some(last) => last,
         None => conn.prepare_cached(LAST)?.query_row([], |r| r.get(0))?,
     };
-    ends.last = Some(seq);
+    chains.last = Some(seq);
     let previous = match entry.tree {
         Some(tree) => {
-            let previous = ends.head(conn, tree)?;
-            ends.heads.insert(tree, Some(seq));
+            let previous = chains.head(conn, tree)?;
+            chains.heads.insert(tree, Some(seq));
             let at = entry.at.as_millis();
-            let state = ends.unwritten.entry(tree).or_insert(Unwritten { at, added: Added::default() });
+            let state = chains.unwritten.entry(tree).or_insert(Unwritten { at, added: TreeCountDelta::default() });
             state.at = state.at.max(at);
             state.added.add(added);
             previous

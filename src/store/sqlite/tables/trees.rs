@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{journal::Added, staged_nodes::UNSTAGED, visibility_marks::HIDDEN_BY};
+use super::{journal::TreeCountDelta, staged_nodes::UNSTAGED, visibility_marks::HIDDEN_BY};
 use crate::{
     id::{NodeId, TreeId},
     store::{MAX_TITLE_CHARS, Result, StoreError, TreeFilter, sqlite::decode},
@@ -127,7 +127,7 @@ pub(in crate::store::sqlite) fn set_counts(conn: &Connection, row: i64, counts: 
 }
 
 /// Adds a visible node's contribution to the counts.
-pub(in crate::store::sqlite) fn add(conn: &Connection, row: i64, added: &Added) -> Result<()> {
+pub(in crate::store::sqlite) fn add(conn: &Connection, row: i64, added: &TreeCountDelta) -> Result<()> {
     conn.prepare_cached(
         "UPDATE tree_state SET nodes = nodes + ?2, leaves = leaves + ?3, branch_points = branch_points + ?4,
              max_depth = max(max_depth, ?5), messages = messages + ?6 WHERE tree = ?1",
