@@ -8,7 +8,7 @@ use super::{
     connection::PostgresConnection,
     decode::{get, int},
     journal::COUNTER_BITS,
-    pending_rows::{PgNodeAnchor, PgNodeState, PgSessionRow, Writes},
+    pending_rows::{PendingRows, PgNodeAnchor, PgNodeState, PgSessionRow},
     row_numbers::offset,
     uuid::{NO_TREE, Uuid},
 };
@@ -49,7 +49,7 @@ pub(super) struct WriteState {
     /// New nodes whose wanted local id was looked up, and the local ids that are taken.
     pub(super) compared_ids: HashSet<NodeId>,
     pub(super) taken_ids: HashSet<(Uuid, String)>,
-    pub(super) writes: Writes,
+    pub(super) pending_rows: PendingRows,
     /// Receipts of appends that were written already.
     pub(super) written: HashMap<NodeId, Receipt>,
     /// Sessions whose state is computed again at the end.
@@ -124,7 +124,7 @@ impl WriteState {
         self.sessions.clear();
         self.session_states.clear();
         self.leases.clear();
-        std::mem::take(&mut self.writes).write(conn, false)
+        std::mem::take(&mut self.pending_rows).write(conn, false)
     }
 }
 
@@ -247,7 +247,7 @@ impl PgChangeApplier<'_> {
             undo,
             target,
         };
-        self.state.writes.add_entry(entry);
+        self.state.pending_rows.add_entry(entry);
         self.receipt.group = group.unsigned_abs();
         self.receipt.seq = seq.unsigned_abs();
         Ok(())

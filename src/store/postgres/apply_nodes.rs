@@ -124,7 +124,7 @@ impl PgChangeApplier<'_> {
         if is_counted {
             state.is_stored = true;
             let continuations = state.continuations;
-            self.state.writes.count_child((tree, node), continuations, kind);
+            self.state.pending_rows.count_child((tree, node), continuations, kind);
         }
         Ok(before)
     }
@@ -167,7 +167,7 @@ impl PgChangeApplier<'_> {
         let turn = session.map(|s| s.1.unsigned_abs());
         self.receipt.nodes.push(AppendedNode { id: node.id, local: local.clone(), seq: seq.unsigned_abs(), turn });
         let heard = node.clone();
-        self.state.writes.add_node(PgNewRow { node, place, local: local.as_str().to_owned(), session }, &added);
+        self.state.pending_rows.add_node(PgNewRow { node, place, local: local.as_str().to_owned(), session }, &added);
         if let Some((session, turn)) = session {
             let order = TurnOrder::new(in_order, added.nodes > 0);
             self.follow(&heard, &place, (session, turn), order, person)?;
@@ -227,7 +227,8 @@ impl PgChangeApplier<'_> {
             Parent::Root(id) => {
                 let tree = self.tree(id)?;
                 let sql = "SELECT 1 FROM nodes WHERE tree = $1 AND parent IS NULL LIMIT 1";
-                let queued = self.state.writes.nodes.iter().any(|r| r.place.tree == tree && r.place.parent.is_none());
+                let queued =
+                    self.state.pending_rows.nodes.iter().any(|r| r.place.tree == tree && r.place.parent.is_none());
                 if queued || self.conn.query_opt(sql, &[&tree])?.is_some() {
                     return Err(StoreError::Conflict("the tree has a root already".to_owned()));
                 }

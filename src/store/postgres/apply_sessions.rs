@@ -202,7 +202,7 @@ impl PgChangeApplier<'_> {
         let row = self.session_row(session)?;
         row.turn_count += 1;
         let turn = row.turn_count;
-        let change = self.state.writes.sessions.entry(session).or_default();
+        let change = self.state.pending_rows.sessions.entry(session).or_default();
         change.turn_count = turn;
         change.tokens += signed(figures.tokens);
         change.person_turns += i64::from(figures.person);
@@ -215,7 +215,7 @@ impl PgChangeApplier<'_> {
         let row = self.session_row(session)?;
         let (before, after_reset) = (row.turn_count, signed(turn) > row.since);
         row.turn_count = before.max(signed(turn));
-        let change = self.state.writes.sessions.entry(session).or_default();
+        let change = self.state.pending_rows.sessions.entry(session).or_default();
         change.turn_count = change.turn_count.max(signed(turn));
         change.tokens += signed(figures.tokens);
         change.person_turns += i64::from(figures.person && after_reset);
@@ -228,7 +228,7 @@ impl PgChangeApplier<'_> {
             let row = self.session_row(session)?;
             let moves = position && row.tree == Some(node.tree);
             row.position = if moves { Some(node.seq) } else { row.position };
-            let change = self.state.writes.sessions.entry(session).or_default();
+            let change = self.state.pending_rows.sessions.entry(session).or_default();
             change.position = if moves { Some(node.seq) } else { change.position };
             change.focus = if focus { Some(Uuid::from(node.id)) } else { change.focus };
         }

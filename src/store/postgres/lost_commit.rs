@@ -41,9 +41,9 @@ impl WriteConnection {
         if !self.state.stale.is_empty() {
             self.flush()?;
         }
-        self.state.writes.add_locked(&self.state.locked);
+        self.state.pending_rows.add_locked(&self.state.locked);
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
-        let Err(error) = std::mem::take(&mut self.state.writes).write(conn, true) else { return Ok(()) };
+        let Err(error) = std::mem::take(&mut self.state.pending_rows).write(conn, true) else { return Ok(()) };
         let (Some((number, evidence)), true) = (sent, is_lost(&error)) else { return Err(error) };
         let (start, wait) = (Instant::now(), self.wait);
         loop {
@@ -59,7 +59,7 @@ impl WriteConnection {
 
     /// Evidence of the open transaction. A transaction that has written all its entries before is asked for one.
     fn evidence(&self, number: i64) -> Result<CommitEvidence> {
-        if let Some(entry) = self.state.writes.last_entry() {
+        if let Some(entry) = self.state.pending_rows.last_entry() {
             return Ok(CommitEvidence::Entry(entry));
         }
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;

@@ -109,7 +109,7 @@ pub(super) struct PgTreeCountDelta {
 
 /// Rows that are not written yet.
 #[derive(Default)]
-pub(super) struct Writes {
+pub(super) struct PendingRows {
     pub(super) nodes: Vec<PgNewRow>,
     entries: Vec<NewEntry>,
     /// Continuations of nodes, and annotations and versions that were added to them. Sorted: a scan of a tree's states then
@@ -123,7 +123,7 @@ pub(super) struct Writes {
     locked: Vec<Uuid>,
 }
 
-impl Writes {
+impl PendingRows {
     pub(super) fn add_entry(&mut self, entry: NewEntry) {
         if entry.tree != super::uuid::NO_TREE {
             let tree = self.trees.entry(entry.tree).or_default();

@@ -54,7 +54,7 @@ impl PgChangeApplier<'_> {
         }
         let tree = TreeId::from_bytes(node.tree.0);
         self.update_state(session, |state, apply| {
-            let (conn, waiting) = (apply.conn, &apply.state.writes.nodes);
+            let (conn, waiting) = (apply.conn, &apply.state.pending_rows.nodes);
             state.ingest(apply.rules, heard, || calls_above(conn, waiting, tree, node.seq, heard.call).ok().flatten())
         })
     }
@@ -69,7 +69,7 @@ impl PgChangeApplier<'_> {
 
     pub(super) fn store_state(&mut self, session: Uuid, rules: i64, state: String) {
         self.state.session_states.insert(session, Some((rules, state.clone())));
-        self.state.writes.states.insert(session, (rules, state));
+        self.state.pending_rows.states.insert(session, (rules, state));
     }
 
     pub(super) fn update_state(
