@@ -63,10 +63,10 @@ fn tokenizers() -> Vec<Tokenizer> {
 
 #[cfg(feature = "local")]
 fn small() -> Option<Tokenizer> {
-    use loomtree::provider::{KNOWN_WEIGHTS, Local, MODELS_VARIABLE, Model, Sampling};
+    use loomtree::provider::{KNOWN_WEIGHTS, LoadedModel, MODELS_VARIABLE, Model, Sampling};
     let path = std::path::PathBuf::from(std::env::var_os(MODELS_VARIABLE)?).join(KNOWN_WEIGHTS[0].files[0].name);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let load = || runtime.block_on(Local::load("local:smollm2", &path, Sampling::default())).unwrap();
+    let load = || runtime.block_on(LoadedModel::load("local:smollm2", &path, Sampling::default())).unwrap();
     let model = path.is_file().then(load)?;
     Some((TokenizerFamily::Small, "smollm2", Box::new(move |text| model.count(text).unwrap())))
 }

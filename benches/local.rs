@@ -9,7 +9,9 @@
 
 use std::time::{Duration, Instant};
 
-use loomtree::provider::{Finish, Generation, KNOWN_WEIGHTS, Local, MODELS_VARIABLE, Model, Prompt, Request, Sampling};
+use loomtree::provider::{
+    Finish, Generation, KNOWN_WEIGHTS, LoadedModel, MODELS_VARIABLE, Model, Prompt, Request, Sampling,
+};
 
 const REPLY_TOKENS: u32 = 64;
 
@@ -24,7 +26,7 @@ async fn main() {
     }
     let before = resident();
     let started = Instant::now();
-    let model = Local::load("local:smollm2", &path, Sampling::default()).await.unwrap();
+    let model = LoadedModel::load("local:smollm2", &path, Sampling::default()).await.unwrap();
     println!("load                      {:>8.2} s", started.elapsed().as_secs_f64());
     println!("memory after load         {:>8.0} MB more", resident() - before);
 

@@ -53,8 +53,8 @@
 //! # Features
 //!
 //! A library sets `default-features = false` and adds what it needs: `net` for models of HTTP servers and web search,
-//! `workspace` for tools that work in a folder, `local` for a model in the process (`provider::Local`), `tiktoken` for exact
-//! token counts. The default features are those of the program `loom`: `cli`, `tui`, `net`, `serve`, `mcp`,
+//! `workspace` for tools that work in a folder, `local` for a model in the process (`provider::LoadedModel`), `tiktoken`
+//! for exact token counts. The default features are those of the program `loom`: `cli`, `tui`, `net`, `serve`, `mcp`,
 //! `workspace`.
 
 // The files of the program name the library as an application does.

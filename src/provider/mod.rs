@@ -5,8 +5,8 @@
 //! generation: [`StreamEvent::Done`] or an error. [`Generation`] enforces this for every client.
 //!
 //! There are three clients. `Client` (feature `net`) is for servers with OpenAI's `/chat/completions` and `/completions` or
-//! Anthropic's `/messages`. [`Scripted`] is for tests and demonstrations. `Local` (feature `local`) evaluates a model in
-//! this process.
+//! Anthropic's `/messages`. [`Scripted`] is for tests and demonstrations. `LoadedModel` (feature `local`) evaluates a
+//! model in this process.
 //! [`resolve`] turns a model reference (`ollama:llama3.2`, a URL, a configured name) into a [`Target`];
 //! [`discover`](discover::discover) finds a model if no reference is given.
 //!
@@ -70,7 +70,7 @@ pub use error::{ErrorClass, ProviderError, RequestPhase, StreamError};
 pub use generation::{Finish, FinishReason, Generation, Logprob, Sink, StreamEvent};
 pub use known_providers::known_providers;
 #[cfg(feature = "local")]
-pub use local::{Local, SentenceEncoder};
+pub use local::{LoadedModel, SentenceEncoder};
 pub use model::{EmbeddingModel, Model, Request};
 #[cfg(feature = "net")]
 pub use model_list::{RemoteModel, list_models};

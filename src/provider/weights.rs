@@ -184,7 +184,7 @@ impl LocalModel {
 
     /// Loads the weights.
     #[cfg(feature = "local")]
-    pub(crate) async fn load(self) -> Result<super::Local, ProviderError> {
+    pub(crate) async fn load(self) -> Result<super::LoadedModel, ProviderError> {
         if !self.path.is_file() {
             let known = KNOWN_WEIGHTS.iter().find(|weights| self.reference.ends_with(&format!(":{}", weights.name)));
             let hint = known.map_or_else(String::new, |weights| {
@@ -193,7 +193,7 @@ impl LocalModel {
             let missing = format!("no weights at {}", clean(&self.path.to_string_lossy(), None));
             return Err(ProviderError::configuration(missing + &hint));
         }
-        super::Local::load(&self.reference, &self.path, self.sampling).await
+        super::LoadedModel::load(&self.reference, &self.path, self.sampling).await
     }
 
     /// Returns the error of a build without the feature `local`.

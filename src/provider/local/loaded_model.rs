@@ -36,7 +36,7 @@ const fn usable_window(window: usize) -> usize {
 
 /// A built-in local model, loaded and ready.
 #[derive(Debug)]
-pub struct Local {
+pub struct LoadedModel {
     reference: String,
     sampling: Sampling,
     window: usize,
@@ -44,14 +44,14 @@ pub struct Local {
     jobs: mpsc::Sender<WorkerJob>,
 }
 
-impl Local {
+impl LoadedModel {
     /// Loads the file at `path` on a new thread, which then evaluates requests.
     ///
     /// `sampling` holds the defaults for options that a request leaves unset.
     ///
     /// # Errors
     /// Returns a configuration error if the file cannot be read or is not a model of the Llama family.
-    pub async fn load(reference: &str, path: &Path, sampling: Sampling) -> Result<Local, ProviderError> {
+    pub async fn load(reference: &str, path: &Path, sampling: Sampling) -> Result<LoadedModel, ProviderError> {
         let (jobs, queue) = mpsc::channel::<WorkerJob>();
         let (loaded, ready) = oneshot::channel();
         let file = path.to_owned();
@@ -68,7 +68,7 @@ impl Local {
         };
         std::thread::Builder::new().name("loomtree-local".to_owned()).spawn(work).map_err(|e| fail(&e.to_string()))?;
         let (window, vocabulary) = ready.await.map_err(|_| fail("it is damaged"))?.map_err(|error| fail(&error))?;
-        Ok(Local { reference: reference.to_owned(), sampling, window, vocabulary, jobs })
+        Ok(LoadedModel { reference: reference.to_owned(), sampling, window, vocabulary, jobs })
     }
 
     fn stream_choices(&self, request: &Request, n: usize) -> Vec<Generation> {
@@ -106,7 +106,7 @@ impl Local {
     }
 }
 
-impl Model for Local {
+impl Model for LoadedModel {
     fn reference(&self) -> &str {
         &self.reference
     }

@@ -20,7 +20,7 @@ mod template;
 mod tokenizer;
 mod worker;
 
-pub use loaded_model::Local;
+pub use loaded_model::LoadedModel;
 pub(super) use loaded_model::window;
 pub use sentence_encoder::SentenceEncoder;
 

@@ -12,7 +12,7 @@ use candle_core::{
 };
 use rand::{Rng as _, SeedableRng, rngs::StdRng};
 
-use super::{Local, gguf::Gguf, llama::Llama, template::ChatTemplate, tokenizer::LocalTokenizer};
+use super::{LoadedModel, gguf::Gguf, llama::Llama, template::ChatTemplate, tokenizer::LocalTokenizer};
 use crate::provider::{
     ErrorClass, Finish, FinishReason, Generation, KNOWN_WEIGHTS, MODELS_VARIABLE, Message, Model, Prompt,
     ProviderError, Request, Role, Sampling, StreamEvent, Usage,
@@ -115,9 +115,9 @@ fn endless() -> [(&'static str, Option<Value>); 2] {
     [("tokenizer.ggml.token_type", None), ("tokenizer.ggml.eos_token_id", None)]
 }
 
-async fn local(changes: Changes<'_>) -> (tempfile::TempDir, Local) {
+async fn local(changes: Changes<'_>) -> (tempfile::TempDir, LoadedModel) {
     let (folder, path) = tiny(changes);
-    let model = Local::load("local:tiny", &path, Sampling::default()).await.unwrap();
+    let model = LoadedModel::load("local:tiny", &path, Sampling::default()).await.unwrap();
     (folder, model)
 }
 
@@ -385,7 +385,7 @@ fn sentencepiece_tokens_are_merged_by_score() {
 async fn unsupported_files_are_refused_with_the_reason() {
     let refused = async |changes: Changes<'_>| {
         let (_folder, path) = tiny(changes);
-        let error = Local::load("local:tiny", &path, Sampling::default()).await.unwrap_err();
+        let error = LoadedModel::load("local:tiny", &path, Sampling::default()).await.unwrap_err();
         assert_eq!(error.class(), ErrorClass::Configuration);
         error.to_string()
     };
@@ -401,7 +401,7 @@ async fn unsupported_files_are_refused_with_the_reason() {
     for cut in [0, 3, 100, whole.len() / 2, whole.len() - 5000] {
         let broken = folder.path().join("broken.gguf");
         std::fs::write(&broken, &whole[..cut]).unwrap();
-        let error = Local::load("local:broken", &broken, Sampling::default()).await.unwrap_err();
+        let error = LoadedModel::load("local:broken", &broken, Sampling::default()).await.unwrap_err();
         assert!(error.to_string().contains("cannot be loaded"), "{error}");
     }
 }
@@ -442,7 +442,7 @@ fn the_real_tokenizer_equals_llama_cpp() {
 #[tokio::test]
 async fn the_real_model_answers() {
     let Some(path) = real() else { return println!("skipped: {MODELS_VARIABLE} has no weights") };
-    let model = Local::load("local:smollm2", &path, Sampling::default()).await.unwrap();
+    let model = LoadedModel::load("local:smollm2", &path, Sampling::default()).await.unwrap();
     let sampling = Sampling { temperature: Some(0.0), max_tokens: Some(24), ..Sampling::default() };
     let ask = vec![Message::user("What is the capital of France? Answer in one short sentence.")];
     let request = Request { sampling, ..Request::new(Prompt::Chat(ask)) };
