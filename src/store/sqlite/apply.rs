@@ -12,7 +12,7 @@ use super::{
     purge,
     staged_change::StagedPart,
     staged_copy::StagedCopy,
-    staged_visibility::StagedRetag,
+    staged_visibility::StagedVisibilityChange,
     tables::{bookmarks, delegations, journal, nodes},
     undo, visibility,
     writer_cache::WriterCache,
@@ -222,14 +222,14 @@ impl<'a> ChangeApplier<'a> {
     pub(super) fn staged_copy(&self, id: NodeId) -> Option<&'a StagedCopy> {
         self.staged.iter().find_map(|part| match part {
             StagedPart::Copy(copy) => Some(copy).filter(|copy| copy.id == id),
-            StagedPart::Retag(_) => None,
+            StagedPart::Visibility(_) => None,
         })
     }
 
     /// The staged form of a node's prune or restore.
-    pub(super) fn staged_visibility(&self, id: NodeId, is_restore: bool) -> Option<&'a StagedRetag> {
+    pub(super) fn staged_visibility(&self, id: NodeId, is_restore: bool) -> Option<&'a StagedVisibilityChange> {
         self.staged.iter().find_map(|part| match part {
-            StagedPart::Retag(retag) => Some(retag).filter(|retag| retag.is_of(id, is_restore)),
+            StagedPart::Visibility(change) => Some(change).filter(|change| change.is_of(id, is_restore)),
             StagedPart::Copy(_) => None,
         })
     }

@@ -23,7 +23,7 @@ use super::{
     prepared_change::PreparedChange,
     purge_rewrite,
     staged_copy::{self, StagedCopy},
-    staged_visibility::StagedRetag,
+    staged_visibility::StagedVisibilityChange,
     tables::{nodes, staged_nodes::UNSTAGED, visibility_marks::HIDDEN_BY},
     undo,
     writer::{Reply, WriterThread},
@@ -66,7 +66,7 @@ impl StagedChange {
                     self.parts.push(part);
                 }
                 (Err(error), StagedPart::Copy(_)) => return Err(error),
-                (Err(_), StagedPart::Retag(_)) => {}
+                (Err(_), StagedPart::Visibility(_)) => {}
             }
         }
         Ok(())
@@ -76,14 +76,14 @@ impl StagedChange {
 /// A part of a change that is staged.
 pub(super) enum StagedPart {
     Copy(StagedCopy),
-    Retag(StagedRetag),
+    Visibility(StagedVisibilityChange),
 }
 
 impl StagedPart {
     fn id(&self) -> NodeId {
         match self {
             Self::Copy(copy) => copy.id,
-            Self::Retag(retag) => retag.id,
+            Self::Visibility(change) => change.id,
         }
     }
 
@@ -92,7 +92,7 @@ impl StagedPart {
         let mut apply = writer.applier(work, &[])?;
         match self {
             Self::Copy(copy) => copy.stage(&mut apply, slice),
-            Self::Retag(retag) => retag.stage(&mut apply, slice),
+            Self::Visibility(change) => change.stage(&mut apply, slice),
         }
     }
 }
@@ -173,7 +173,7 @@ impl WriterThread {
                 for (part, lock) in job.parts.into_iter().zip(job.locks) {
                     match part {
                         StagedPart::Copy(copy) => copied.extend(copy.appended),
-                        StagedPart::Retag(retag) => self.marked.extend(retag.replacement(lock)),
+                        StagedPart::Visibility(change) => self.marked.extend(change.replacement(lock)),
                     }
                 }
                 copied.append(&mut receipt.nodes);
@@ -196,7 +196,7 @@ impl WriterThread {
                     staged_copy::delete(&mut self.conn, copy.id, &self.rules);
                     let _ = self.conn.busy_timeout(Duration::ZERO);
                 }
-                StagedPart::Retag(retag) => self.marked.extend(retag.replacement(lock)),
+                StagedPart::Visibility(change) => self.marked.extend(change.replacement(lock)),
             }
         }
         self.cache.clear();
@@ -243,18 +243,18 @@ fn large_parts(conn: &Connection, mutations: &[Mutation]) -> Vec<StagedPart> {
             }
             Mutation::CopyBranch { .. } => {}
             Mutation::Prune { .. } | Mutation::Restore { .. } => {
-                parts.extend(StagedRetag::of(conn, mutation).map(StagedPart::Retag));
+                parts.extend(StagedVisibilityChange::of(conn, mutation).map(StagedPart::Visibility));
             }
             Mutation::Undo { group } => {
                 let inverses = undo::first_inverses(conn, *group).unwrap_or_default();
-                let retags = inverses.iter().filter_map(|inverse| StagedRetag::of(conn, inverse));
-                parts.extend(retags.map(StagedPart::Retag));
+                let changes = inverses.iter().filter_map(|inverse| StagedVisibilityChange::of(conn, inverse));
+                parts.extend(changes.map(StagedPart::Visibility));
             }
             _ => is_simple = false,
         }
     }
-    let retags = parts.iter().filter(|part| matches!(part, StagedPart::Retag(_))).count();
-    if !is_simple || retags > 2 {
+    let changes = parts.iter().filter(|part| matches!(part, StagedPart::Visibility(_))).count();
+    if !is_simple || changes > 2 {
         parts.retain(|part| matches!(part, StagedPart::Copy(_)));
     }
     parts

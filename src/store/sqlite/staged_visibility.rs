@@ -1,9 +1,9 @@
 //! Prunes and restores of large branches in slices.
 //!
-//! The slices give each node of the branch a mark that stands for its present visibility ([`retags`]). The last transaction
-//! changes the meaning of the mark, which hides or shows all of them at once. Afterwards the mark is replaced by its meaning,
-//! also in slices. Nodes that are appended to the branch meanwhile are found before the last transaction ends. If another
-//! change prunes, restores or copies a branch inside of this one, the rest is done in the last transaction.
+//! The slices give each node of the branch a mark that stands for its present visibility ([`visibility_marks`]). The last
+//! transaction changes the meaning of the mark, which hides or shows all of them at once. Afterwards the mark is replaced by
+//! its meaning, also in slices. Nodes that are appended to the branch meanwhile are found before the last transaction ends.
+//! If another change prunes, restores or copies a branch inside of this one, the rest is done in the last transaction.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -36,7 +36,7 @@ use crate::{
 const REPLACED_ROWS: i64 = 2_048;
 
 /// A prune or restore of a large branch.
-pub(super) struct StagedRetag {
+pub(super) struct StagedVisibilityChange {
     /// The root of the branch.
     pub(super) id: NodeId,
     is_restore: bool,
@@ -46,7 +46,7 @@ pub(super) struct StagedRetag {
     is_disturbed: bool,
 }
 
-impl StagedRetag {
+impl StagedVisibilityChange {
     /// The staged form of a prune or restore, if its branch is large.
     pub(super) fn of(conn: &Connection, mutation: &Mutation) -> Option<Self> {
         let (id, is_restore) = match mutation {

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
-    staged_visibility::{BranchWalk, StagedRetag},
+    staged_visibility::{BranchWalk, StagedVisibilityChange},
     tables::{
         nodes::{self, Anchor, ONLY_CHILD},
         session_states,
@@ -141,7 +141,7 @@ impl ChangedBranch<'_> {
 fn set_hidden_by<'s>(
     conn: &Connection,
     root: Anchor,
-    staged: Option<&'s StagedRetag>,
+    staged: Option<&'s StagedVisibilityChange>,
     from: Option<i64>,
     to: Option<i64>,
 ) -> Result<ChangedBranch<'s>> {
