@@ -17,7 +17,7 @@ use crate::{
 pub struct ExecRights {
     /// The permissions; `None`: those of the agent's profile.
     pub permissions: Option<Permissions>,
-    /// Refuses commands that change the tree, documents or the agent's memory. The position can still be moved.
+    /// Refuses commands that change the tree, documents or the agent's operational memory. The position can still be moved.
     pub read_only: bool,
 }
 

@@ -30,7 +30,8 @@ pub trait NodeResolver {
 
 /// Runs a command that adds nodes to the tree, marks nodes or links them, without checks of permissions and limits.
 ///
-/// Commands that need a model, the agent's memory or a position are run by the [`Executor`](super::Executor) only.
+/// Commands that need a model, the agent's operational memory or a position are run by the [`Executor`](super::Executor)
+/// only.
 ///
 /// # Errors
 /// If a reference cannot be resolved, the operation fails, or the command is none of these.

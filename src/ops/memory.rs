@@ -1,4 +1,4 @@
-//! Working memory of an agent in a tree: pins, stashes, recorded decisions, recent actions.
+//! Operational memory of an agent in a tree: pins, stashes, recorded decisions, recent actions.
 
 use super::{Actor, OpsError, Result};
 use crate::{

@@ -1,4 +1,4 @@
-//! Working memory of an agent in a tree: pins, stashes and recent actions.
+//! Operational memory of an agent in a tree: pins, stashes and recent actions.
 
 use serde::{Deserialize, Serialize};
 
@@ -97,7 +97,7 @@ pub struct AgentAction {
     pub after: u64,
 }
 
-/// Working memory of an agent in a tree. Each list has the oldest item first.
+/// Operational memory of an agent in a tree. Each list has the oldest item first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Memory {
     /// Pinned nodes and documents.

@@ -1,5 +1,5 @@
-//! Application of mutations of an agent's memory. An undo restores the original placement, because prompts list pins in
-//! that order.
+//! Application of mutations of an agent's operational memory. An undo restores the original placement, because prompts list
+//! pins in that order.
 
 use super::{
     apply::{Applied, AppliedMutation, ChangeApplier, unsupported},

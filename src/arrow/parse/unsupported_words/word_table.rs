@@ -31,7 +31,7 @@ pub(super) enum WordPlace {
 
 const TAKEN_BACK: &[&str] = &["delete", "deleted", "deletion", "remove", "removed", "removal", "off", "undo", "list"];
 
-/// Tools that change a tree, a document or an agent's memory.
+/// Tools that change a tree, a document or an agent's operational memory.
 pub(super) const CHANGING: &[Tool] = &[
     Tool::Continue,
     Tool::Respond,

@@ -1,4 +1,4 @@
-//! Queries of the agents' memory: the tables of pins, stashes and actions.
+//! Queries of the agents' operational memory: the tables of pins, stashes and actions.
 
 use crate::{
     id::{DocumentId, NodeId},
@@ -13,7 +13,7 @@ use crate::{
     types::{AgentAction, Memory, Pin, PinTarget, Stash, StashContent, StashKind},
 };
 
-/// Loads an agent's memory in a tree, without the content of stashes.
+/// Loads an agent's operational memory in a tree, without the content of stashes.
 pub(in crate::store::postgres) fn load(conn: &PostgresConnection, agent: Uuid, tree: Uuid) -> Result<Memory> {
     let rows = |sql: &str| conn.query(sql, &[&tree, &agent]);
     let pins = rows("SELECT node, document, section, pinned_at FROM pins WHERE tree = $1 AND agent = $2 ORDER BY seq")?;

@@ -1,4 +1,4 @@
-//! Statements of the agents' memory: the tables of pins, stashes and actions.
+//! Statements of the agents' operational memory: the tables of pins, stashes and actions.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -143,7 +143,7 @@ pub(in crate::store::sqlite) fn add_action(
     Ok(())
 }
 
-/// Loads an agent's memory in a tree, without the content of stashes.
+/// Loads an agent's operational memory in a tree, without the content of stashes.
 pub(in crate::store::sqlite) fn load(conn: &Connection, agent: i64, tree: i64) -> Result<Memory> {
     Ok(Memory {
         pins: pins(conn, agent, tree)?,
