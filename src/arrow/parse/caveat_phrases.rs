@@ -28,8 +28,10 @@ const BEGINNINGS: &[&str] = &[
     "at midnight|noon",
     "next turn|time|week",
     "i'd hate|never",
-    "i'd have to",
-    "i would have to",
+    "i'd|we'd have|need to",
+    "i|we would have|need to",
+    "such as :?",
+    "i|we already|just|once|never put|cut|split|set|read a|an|the|ID|my|our|doc|TEXT|FILE",
     "i refuse|hesitate|usually",
     "i agree to",
     "thought :",
@@ -90,7 +92,14 @@ const PHRASES: &[&str] = &[
     // `view a7x2, then do the same for b3k9`
     "do the? same",
     "the? same thing? for|with|to|on|goes ID|FILE|TEXT|for",
-    "likewise|ditto for|with|to|on",
+    "likewise|ditto for|with|to|on|from",
+    "as well as the|my|our",
+    ", plus the|my|our|its",
+    "just|but till|until",
+    ", skipping the|all|its|over|every",
+    "each by|from|with a|another different|other|new|separate",
+    // `the hint suggested edit a7x2 "…"`
+    "hint|error|help|manual|message|prompt|tool|parser|log|docs suggested|suggests|proposed|proposes|offered|offers|printed|prints",
     // `recall "x" but leave out the model`
     "but|and|, leave|leaving out whatever|everything|all|anything|what|the|those|any|its|his|her|ID|TEXT",
     "but skip|skipping|ignore|ignoring|omit|omitting|spare|sparing|excluding whatever|everything|all|anything|what|the|those|any|its|his|her|ID|TEXT",

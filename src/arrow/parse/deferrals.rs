@@ -68,6 +68,19 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
         .or_else(|| opinion(line, terms))
         .or_else(|| care(line, terms))
         .or_else(|| introduction(line, terms))
+        .or_else(|| regret(line, terms))
+}
+
+/// Finds `but` of `I'd love to view a7x2, but the budget is gone`.
+fn regret(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
+    let is = |at: usize, words: &[&str]| is_word(line, terms, at, words);
+    let wishes = is(0, &["i'd", "we'd"]) && is(1, &["love", "like"]);
+    let hinders = |at: &usize| {
+        is(*at, &["but"])
+            && terms[at - 1].is(',')
+            && is(at + 1, &["the", "it", "there", "i", "we", "my", "our", "this"])
+    };
+    (2..terms.len()).find(|at| wishes && hinders(at)).map(|at| terms[at].whole)
 }
 
 /// Words before a colon behind which a line is only shown.
@@ -84,6 +97,8 @@ const INTRODUCTIONS: &[&str] = &[
     "placeholder",
     "you'd",
     "one'd",
+    "enter",
+    "enters",
     "typed",
     "prompt",
     "motto",

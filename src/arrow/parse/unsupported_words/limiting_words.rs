@@ -79,7 +79,7 @@ impl VerbTail<'_> {
         self.behind_verb(|at| gives && at == verb + 3 && is_thing(at))
     }
 
-    /// Finds `and` of `list the links and annotations of a7x2`: a list has one kind of things.
+    /// Finds the second kind of `list the links and annotations of a7x2`, `list its links along with its versions`.
     pub(super) fn second_kind(&self) -> Option<Span> {
         let lists = self.candidate.tool == Tool::List;
         let kind = |at: usize| {
@@ -88,10 +88,13 @@ impl VerbTail<'_> {
                 [Noun::Sibling, Noun::Version, Noun::Bookmark, Noun::Annotation, Noun::Link, Noun::Continuation];
             noun.filter(|noun| kinds.contains(noun))
         };
+        let joins = ["and", "or", "with", "plus", "as", "also"];
         self.behind_verb(|at| {
-            let next = at + 1 + usize::from(self.is(at + 1, &["the", "its", "all"]));
-            let both = kind(at - 1).zip(kind(next)).is_some_and(|(first, second)| first != second);
-            lists && self.is(at, &["and", "or"]) && both
+            let next = at + 1 + usize::from(self.is(at + 1, &["the", "its", "all", "with"]));
+            let next = next + usize::from(self.is(next, &["its", "the", "all", "as"]));
+            let first = (0..at).rev().find_map(kind);
+            let both = first.zip(kind(next)).is_some_and(|(first, second)| first != second);
+            lists && self.is(at, &joins) && both
         })
     }
 
@@ -116,7 +119,11 @@ impl VerbTail<'_> {
             let clause = self.is(at, &["that", "which", "who"]) && self.is(at + 1, &["are", "is"]);
             let is_open = self.kind(at + 2) == Some(TokenKind::Name) || self.is(at + 2, &["older", "newer"]);
             let places = self.is(at, &["where", "whose", "wherein"]);
-            lists && (clause && is_open || places && self.terms[at - 1].is_concrete())
+            // `list the continuations of a7x2 that rhyme`
+            let rhymes = self.is(at, &["that", "which", "who"])
+                && self.kind(at + 1) == Some(TokenKind::Name)
+                && at + 2 == self.terms.len();
+            lists && (clause && is_open || rhymes || places && self.terms[at - 1].is_concrete())
         })
     }
 
@@ -166,7 +173,8 @@ impl VerbTail<'_> {
     pub(super) fn second_help(&self) -> Option<Span> {
         let is_tool = |at: usize| !self.terms[at].is_text() && Tool::named(self.terms[at].text.of(self.line)).is_some();
         let first = (self.begin()..self.terms.len()).find(|at| is_tool(*at))?;
-        let joins = (first + 1..self.terms.len()).find(|at| self.is(*at, &["and", "also", "or", "then"]))?;
+        let joins = (first + 1..self.terms.len())
+            .find(|at| self.is(*at, &["and", "also", "or", "then", "afterwards", "first"]))?;
         (joins + 1..self.terms.len()).find(|at| is_tool(*at)).map(|at| self.terms[at].whole)
     }
 

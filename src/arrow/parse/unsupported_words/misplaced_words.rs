@@ -91,6 +91,7 @@ impl VerbTail<'_> {
 
     /// Finds a limit at the end that no web search and no change has: `results in German only`.
     pub(super) fn narrowed(&self) -> Option<Span> {
+        let lists = matches!(self.candidate.tool, Tool::Tree | Tool::List);
         let takes = matches!(self.candidate.tool, Tool::Search | Tool::Exclude | Tool::Include | Tool::Pin);
         let is_end = |at: usize| {
             self.terms.get(at).is_none_or(|term| matches!(term.kind, TokenKind::Mark(_)) || self.is(at, &["please"]))
@@ -98,9 +99,10 @@ impl VerbTail<'_> {
         let narrows = |at: usize| {
             let before = &self.terms[at - 1];
             let is_limited = before.kind == TokenKind::Name || before.entry.noun == Some(Noun::Context);
-            self.is(at, &["only", "alone"]) && is_end(at + 1) && is_limited
+            let selects = lists && matches!(before.entry.noun, Some(Noun::Node | Noun::Branch));
+            self.is(at, &["only", "alone"]) && is_end(at + 1) && (takes && is_limited || selects)
         };
-        self.behind_verb(|at| takes && narrows(at))
+        self.behind_verb(narrows)
     }
 
     /// Finds a flag that limits a change, a sign of how it ended, or what marks the line as an example.

@@ -361,6 +361,7 @@ pub(super) const UNSUPPORTED: &[(&[Tool], WordPlace, &[&str])] = &[
     (&[Tool::Search], WordPlace::BesideText, &["tree", "nodes", "archive", "conversation", "chat", "history"]),
     (&[Tool::List], WordPlace::BesideNode, &["bookmarked", "starred"]),
     (&[Tool::Tree], WordPlace::Anywhere, &["pruned", "trees", "bookmarked", "starred", "pinned", "annotated"]),
+    (&[Tool::Memory], WordPlace::Anywhere, &["pins", "pinned"]),
     (&[Tool::View], WordPlace::BeforeNode, &["before", "after", "around", "behind"]),
 ];
 /// Values that switch an option off. No option has them: what is off is left out.
