@@ -1,6 +1,13 @@
 //! Lists and patterns of words. A pattern has words with a space between, `|` between alternatives, and `?` behind words that
 //! may be missing. For example `in|across the|this whole? tree`.
 
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
+/// The most bytes of a word that a pattern begins with.
+const LONGEST: usize = 32;
+
 /// A pattern, read once.
 pub(super) struct Pattern(Vec<Element>);
 
@@ -33,11 +40,11 @@ fn end<'a>(elements: &[Element], words: &impl Fn(usize) -> &'a str, at: usize) -
     with.or_else(|| if element.is_optional { end(rest, words, at) } else { None })
 }
 
-/// Patterns with a value each, found by the first letter and the length of the words that they may begin with.
+/// Patterns with a value each, found by the words that they may begin with.
 pub(super) struct PatternTable<T> {
     rows: Vec<(Pattern, T)>,
-    /// Rows by the first byte of the words that they may begin with, each with the lengths of those words.
-    by_letter: Vec<Vec<(usize, u32)>>,
+    /// Rows by the words in lower case that they may begin with, in the order of the table.
+    by_word: HashMap<Box<[u8]>, Vec<usize>, FixedState>,
     first_words: ApproximateWordSet,
 }
 
@@ -77,22 +84,26 @@ impl<T> PatternTable<T> {
         let elements: Vec<&Element> = patterns.iter().flat_map(|pattern| &pattern.0).collect();
         let optional = elements.iter().take_while(|element| element.is_optional).count();
         for word in elements.iter().take(optional + 1).flat_map(|element| &element.words) {
-            let Some((letter, bit)) = key(word) else { continue };
             self.first_words.add(word);
-            match self.by_letter[letter].last_mut() {
-                Some((last, lengths)) if *last == row => *lengths |= bit,
-                _ => self.by_letter[letter].push((row, bit)),
+            let rows = self.by_word.entry(word.to_ascii_lowercase().into_bytes().into()).or_default();
+            if rows.last() != Some(&row) {
+                rows.push(row);
             }
         }
         self.rows.extend(patterns.into_iter().next().map(|pattern| (pattern, value)));
     }
 
-    /// Rows of the table that may match from `at`, in its order, with their numbers.
+    /// Rows of the table that may begin with `word`, in its order, with their numbers.
     fn candidates<'t>(&'t self, word: &str) -> impl Iterator<Item = (usize, &'t (Pattern, T))> {
-        let key = key(word).filter(|_| self.first_words.may_hold(word));
-        let (letter, bit) = key.unwrap_or_default();
-        let rows = key.map(|_| self.by_letter[letter].as_slice()).unwrap_or_default();
-        rows.iter().filter(move |(_, lengths)| lengths & bit != 0).map(|(row, _)| (*row, &self.rows[*row]))
+        let mut buffer = [0; LONGEST];
+        let lowered = buffer.get_mut(..word.len()).filter(|_| self.first_words.may_hold(word));
+        let rows = lowered.and_then(|lowered| {
+            lowered.copy_from_slice(word.as_bytes());
+            lowered.make_ascii_lowercase();
+            self.by_word.get(&*lowered)
+        });
+        let rows = rows.map(Vec::as_slice).unwrap_or_default();
+        rows.iter().map(|row| (*row, &self.rows[*row]))
     }
 
     /// The patterns that match from `at`, in the order of the table: the position behind each, and its value.
@@ -117,11 +128,7 @@ impl<T> PatternTable<T> {
 
 impl<T> Default for PatternTable<T> {
     fn default() -> Self {
-        Self {
-            rows: Vec::new(),
-            by_letter: (0..128).map(|_| Vec::new()).collect(),
-            first_words: ApproximateWordSet([0; 128]),
-        }
+        Self { rows: Vec::new(), by_word: HashMap::default(), first_words: ApproximateWordSet([0; 128]) }
     }
 }
 

@@ -118,11 +118,11 @@ fn lines_that_were_not_read_are_understood() {
     assert!(tally.lines > 200.0 && tally.exact >= 92.0 && tally.wrong <= 1.0 && tally.changing <= 0.3, "{tally:?}");
 }
 
-/// A harder set: a third of its lines are traps or say more than the documents promise.
+/// Lines of twelve authors who knew the documents alone, held to the limits for unread lines.
 #[test]
 fn newer_lines_that_were_not_read_are_understood() {
     let tally = score(fixture("unread.jsonl")).unwrap();
-    assert!(tally.lines > 100.0 && tally.exact >= 85.0 && tally.wrong <= 2.0 && tally.changing <= 2.0, "{tally:?}");
+    assert!(tally.lines > 1000.0 && tally.exact >= 95.0 && tally.wrong <= 0.5 && tally.changing <= 0.2, "{tally:?}");
 }
 
 #[test]
