@@ -217,7 +217,8 @@ impl Binder<'_, '_> {
 
     /// True if the first word of the line is one of `words`.
     fn begins_with(&self, words: &[&str]) -> bool {
-        let first = self.arguments.line.split_whitespace().find(|word| word.starts_with(char::is_alphabetic));
+        let line = self.arguments.line.trim_start_matches(|c: char| !c.is_alphabetic());
+        let first = line.split_whitespace().next();
         first.is_some_and(|first| words.iter().any(|word| first.eq_ignore_ascii_case(word)))
     }
 

@@ -5,6 +5,7 @@
 //! may doubt, and doubt adds up: a line is run only if what is left of confidence is enough for what its operation can
 //! do. Everything else is refused, which costs a model one more line; a wrong operation costs more.
 
+mod apostrophes;
 mod caveat_phrases;
 mod caveats;
 mod collect_args;
@@ -30,7 +31,7 @@ pub use self::error::{ParseError, ParseErrorCode};
 use self::{
     collect_args::collect_args,
     decoration::without_decoration,
-    error::{bind_error, lex_error, not_a_request, other_node_error, refuse},
+    error::{bind_error, incomplete, lex_error, not_a_request, other_node_error, refuse, unsure},
     json_line::tool_call,
     node_arguments::{moves_place, names_two, promote_bare_ids},
     penalties::{incomplete_tail, penalties},
@@ -39,13 +40,12 @@ use self::{
 use super::{
     Command,
     annotate_tokens::{self, AnnotatedToken},
-    args::Arguments,
     bind::{self, BindError, Binder},
     classify::{self, Candidate},
     intent::{self, Intent, Utterance},
     json_call, lex,
     lexicon::{self, Verb},
-    node_words, suggested_commands,
+    node_words,
 };
 use crate::tools::{MAX_CONTENT_BYTES, SideEffect, Tool};
 
@@ -104,6 +104,17 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         let message = format!("a line is at most {MAX_LINE_BYTES} bytes");
         return Err(invalid(ParseErrorCode::LimitExceeded, line, message));
     }
+    let Some(straight) = apostrophes::straighten(line) else { return parse_straight(line, trace) };
+    let mut read = parse_straight(&straight.text, trace);
+    if let Err(error) = &mut read {
+        error.span = straight.original(error.span);
+    }
+    trace.reading.get_or_insert(straight.text);
+    read
+}
+
+/// Goes through all steps with a line whose apostrophes are straight.
+fn parse_straight(line: &str, trace: &mut ParseTrace) -> Result<ParsedLine, ParseError> {
     let (line, thought) = thought(line);
     if let Some(why) = non_request_markers::refused(line) {
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, why));
@@ -395,25 +406,6 @@ fn verb_text(line: &str, terms: &[AnnotatedToken], candidate: &Candidate) -> Str
         let said = term.text.of(line);
         lexicon::correct_typo(said).filter(|_| term.corrected).unwrap_or(said).to_ascii_lowercase()
     })
-}
-
-/// The error of a line that ends where an argument is expected.
-fn incomplete(line: &str, end: lex::Span, terms: &[AnnotatedToken], tool: Tool) -> ParseError {
-    let message = format!("something is missing after {:?}", end.of(line));
-    let understood = format!("`{}`: {}", tool.name(), tool.spec().help);
-    let suggestions = suggested_commands::commands(line, terms, Some(tool));
-    refuse(ParseErrorCode::InvalidSyntax, line, Some(end), message, understood, suggestions)
-}
-
-/// The error of a line whose reading has too little confidence.
-fn unsure(line: &str, arguments: &Arguments<'_>, command: &Command) -> ParseError {
-    let understood = format!("it could be `{command}`");
-    let message = match arguments.first_unknown_word.filter(|_| arguments.unknown_words > 0) {
-        Some(word) => format!("not sure enough what is meant: {:?} was not understood", word.of(line)),
-        None => "not sure enough what is meant".to_owned(),
-    };
-    let suggestions = vec![format!("→ {command}")];
-    refuse(ParseErrorCode::InvalidSyntax, line, arguments.first_unknown_word, message, understood, suggestions)
 }
 
 /// A `think` with its thought: the line itself, and what stands between it and the line `←`.

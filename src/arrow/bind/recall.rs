@@ -79,13 +79,14 @@ impl Binder<'_, '_> {
         (Some(from), Some(to))
     }
 
-    /// True if a switch stands outside the text of a recall that has a text in quotes, a tool or a summary, or as a flag. Takes its
+    /// True if a switch stands outside the text of a recall that has a text in quotes, a tool, a range or a summary, or as a flag. Takes its
     /// word.
     fn switched(&mut self, words: &RecallWords<'_>, name: &str) -> bool {
         let line = self.arguments.line;
         let bounded = line.contains(['"', '“', '„', '«', '»', '‹'])
             || self.names(Noun::Tool)
             || self.names(Noun::Summary)
+            || self.arguments.items.iter().any(|arg| matches!(arg.kind, ArgKind::Range(..)))
             || self.arguments.items.iter().any(|arg| arg.key == Some(OptionName::Tool));
         let is_said = bounded && words.switched(name);
         if is_said {
@@ -228,6 +229,10 @@ impl Binder<'_, '_> {
             matches!(arg.kind, ArgKind::Range(..)) || named
         };
         let turns = if tool.is_none() { self.range(is_turns) } else { None };
+        // `recall turns:3-8 count`: the turns of a range are not searched.
+        if turns.is_some() && (only.exact || only.count || only.failed) {
+            return Err(BindError::Missing("what is searched or counted: search \"words\""));
+        }
         if tool.is_some() {
             only.words = self.text_where(|_| true);
         }

@@ -64,7 +64,7 @@ const PHRASES: &[&str] = &[
     ", in case nobody|noone|no-one|no",
     ",|—|–|-|(|;|but|TEXT|ID once the|we|i|he|she|it|they|you|my|our|your|her|his|their|nobody|everyone",
     "one|either|any of the|these|those two|three|both",
-    "actually ,? nah|no|nope|not",
+    "actually ,? nah|no|nope|not|don't|dont",
     "sleep on it|this|that",
     "where|so|which only he|she|i|we|they|you",
     // `bookmark a7x2, subject to Ada's approval`

@@ -141,7 +141,7 @@ fn emphasis(line: &str) -> Vec<Range<usize>> {
 }
 
 /// Offset of the mark that closes a text, behind escaped ones: `"a \" b"`.
-fn closing_at(text: &str, closing: char) -> Option<usize> {
+pub(super) fn closing_at(text: &str, closing: char) -> Option<usize> {
     let mut is_escaped = false;
     let mut closes = |c: char| {
         let found = c == closing && !is_escaped;

@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use crate::{
     arrow::{
+        Command,
         annotate_tokens::AnnotatedToken,
+        args::Arguments,
         bind::BindError,
         classify,
         intent::{Intent, Utterance},
@@ -137,4 +139,23 @@ pub(super) fn bind_error(line: &str, terms: &[AnnotatedToken], tool: Tool, error
             refuse(ParseErrorCode::LimitExceeded, line, Some(span), message, understood, suggestions)
         }
     }
+}
+
+/// The error of a line that ends where an argument is expected.
+pub(super) fn incomplete(line: &str, end: Span, terms: &[AnnotatedToken], tool: Tool) -> ParseError {
+    let message = format!("something is missing after {:?}", end.of(line));
+    let understood = format!("`{}`: {}", tool.name(), tool.spec().help);
+    let suggestions = suggested_commands::commands(line, terms, Some(tool));
+    refuse(ParseErrorCode::InvalidSyntax, line, Some(end), message, understood, suggestions)
+}
+
+/// The error of a line whose reading has too little confidence.
+pub(super) fn unsure(line: &str, arguments: &Arguments<'_>, command: &Command) -> ParseError {
+    let understood = format!("it could be `{command}`");
+    let message = match arguments.first_unknown_word.filter(|_| arguments.unknown_words > 0) {
+        Some(word) => format!("not sure enough what is meant: {:?} was not understood", word.of(line)),
+        None => "not sure enough what is meant".to_owned(),
+    };
+    let suggestions = vec![format!("→ {command}")];
+    refuse(ParseErrorCode::InvalidSyntax, line, arguments.first_unknown_word, message, understood, suggestions)
 }

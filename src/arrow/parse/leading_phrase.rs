@@ -35,7 +35,7 @@ fn leading_document(line: &str, terms: &[AnnotatedToken]) -> Option<Reordered> {
         || matches!(object.entry.func, Some(FunctionWord::Det | FunctionWord::Adjective))
         || matches!(object.kind, TokenKind::OptionName(_));
     let asks = terms[begin].entry.base().is_some() && (has_object || terms[begin].entry.noun.is_none());
-    let behind = line[terms[begin].whole.start..].trim_end_matches(['.', '!', ' ']);
+    let behind = line[terms[begin].whole.start..terms.last()?.whole.end].trim_end_matches(['.', '!', ' ']);
     let before = &line[terms[0].whole.start..title.whole.end];
     (leads && is_document && asks).then(|| Reordered { line: format!("{behind} {before}"), limits: true })
 }
@@ -55,7 +55,8 @@ fn leading_options(line: &str, terms: &[AnnotatedToken]) -> Option<Reordered> {
         && matches!(terms[0].kind, TokenKind::OptionName(_))
         && request.first()?.entry.base().is_some();
     let before = line[..options.last()?.whole.end].trim_end_matches(',').trim_start_matches(['→', ' ']);
-    let behind = &line[request.first()?.whole.start..];
+    // A comment stays out.
+    let behind = &line[request.first()?.whole.start..terms.last()?.whole.end];
     begins.then(|| Reordered { line: format!("{behind} {before}"), limits: true })
 }
 
