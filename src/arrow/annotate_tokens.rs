@@ -174,7 +174,7 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
                     term.kind = counted;
                 }
             }
-            LexKind::Ticked => ticked(text, &mut term),
+            LexKind::Ticked => annotate_backticked(text, &mut term),
             // `view a7x2 [full]`
             LexKind::Bracketed if lexicon::look_up(text).names_argument() && !could_be_id(text) => {
                 word(text, &mut term)
@@ -250,7 +250,7 @@ pub(super) fn could_be_id(text: &str) -> bool {
 }
 
 /// Finds out what stands between backticks: a text, or a word of the line.
-fn ticked(text: &str, term: &mut AnnotatedToken) {
+fn annotate_backticked(text: &str, term: &mut AnnotatedToken) {
     if !text.contains(char::is_whitespace) {
         word(text, term);
         let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');

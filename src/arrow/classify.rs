@@ -42,7 +42,7 @@ pub(super) fn classify(line: &str, terms: &[AnnotatedToken], intent: &Intent) ->
             && terms.get(name + 1 + usize::from(noun)).is_some_and(|works| works.text.of(line) == "works")
             && !features.has_explicit_target()
     };
-    if asks_help || phrases::tells(group) && (0..terms.len()).any(explains) {
+    if asks_help || phrases::asks_for_information(group) && (0..terms.len()).any(explains) {
         return Some(Candidate { tool: Tool::Help, features, verb, group });
     }
     fitting(group, features).next().and_then(|row| row.tool).map(|tool| Candidate { tool, features, verb, group })

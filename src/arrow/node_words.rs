@@ -243,11 +243,12 @@ fn is_fronted(terms: &[AnnotatedToken], intent: &Intent) -> bool {
     let leads = |term: &AnnotatedToken| {
         matches!(term.entry.prep, Some(Prep::From | Prep::At | Prep::On | Prep::Under | Prep::To | Prep::For))
     };
-    before.next().is_some_and(leads) && !before.any(|term| is_finite(term) || term.entry.func.is_some_and(tells))
+    before.next().is_some_and(leads)
+        && !before.any(|term| is_finite(term) || term.entry.func.is_some_and(starts_clause))
 }
 
 /// True for words of a clause of its own.
-fn tells(word: FunctionWord) -> bool {
+fn starts_clause(word: FunctionWord) -> bool {
     matches!(word, FunctionWord::Subject | FunctionWord::Sub | FunctionWord::What | FunctionWord::But)
 }
 

@@ -112,7 +112,7 @@ pub(super) fn padding(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Po
         // `could you please`, `may I`; `should we` is a question.
         Some(FunctionWord::Modal)
             if func(terms, 1) == Some(FunctionWord::Subject)
-                && !wonders(word(line, terms, 0), word(line, terms, 1)) =>
+                && !is_modal_question(word(line, terms, 0), word(line, terms, 1)) =>
         {
             let mut at = 2;
             while func(terms, at) == Some(FunctionWord::Pad) {
@@ -133,7 +133,7 @@ pub(super) fn padding(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Po
 }
 
 /// `should we`, `shall I`, `could anyone`: a question, not a request.
-fn wonders(modal: &str, subject: &str) -> bool {
+fn is_modal_question(modal: &str, subject: &str) -> bool {
     modal.eq_ignore_ascii_case("should")
         || modal.eq_ignore_ascii_case("ought")
         || modal.eq_ignore_ascii_case("shall") && subject.eq_ignore_ascii_case("i")
@@ -320,7 +320,7 @@ pub(super) const fn embeds(verb: Verb) -> bool {
 }
 
 /// True if the verb asks for information.
-pub(super) const fn tells(verb: Verb) -> bool {
+pub(super) const fn asks_for_information(verb: Verb) -> bool {
     embeds(verb) || matches!(verb, Verb::Remind)
 }
 

@@ -229,10 +229,6 @@ impl Binder<'_, '_> {
             matches!(arg.kind, ArgKind::Range(..)) || named
         };
         let turns = if tool.is_none() { self.range(is_turns) } else { None };
-        // `recall turns:3-8 count`: the turns of a range are not searched.
-        if turns.is_some() && (only.exact || only.count || only.failed) {
-            return Err(BindError::Missing("what is searched or counted: search \"words\""));
-        }
         if tool.is_some() {
             only.words = self.text_where(|_| true);
         }
@@ -269,9 +265,11 @@ impl Binder<'_, '_> {
                 label = self.label().or_else(|| self.name_where(|arg| arg.key.is_none() && near(arg) && !counts_turns));
             }
         }
+        // `recall turns:3-8 count`: the turns of a range are not searched.
+        let is_searched = turns.is_none() || !(only.exact || only.count || only.failed);
         let sources =
             [label.is_some(), search.is_some(), tool.is_some(), turns.is_some(), only.around.is_some(), summary];
-        if sources.into_iter().filter(|is_given| *is_given).count() != 1 {
+        if !is_searched || sources.into_iter().filter(|is_given| *is_given).count() != 1 {
             return Err(BindError::Missing(
                 "one of: a label, search \"words\", turns:5-10, tool:NAME, around:ID, summary",
             ));

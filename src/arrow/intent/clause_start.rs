@@ -98,7 +98,7 @@ impl IntentParser<'_> {
         // `annotating a7x2: "weak"`
         let content = phrases::bears_content(verb)
             && self.terms.iter().any(AnnotatedToken::is_text)
-            && !self.tells(self.end_before_reason(at));
+            && !self.contains_statement(self.end_before_reason(at));
         let gerund = gerund
             || first && form == Form::Ing && (content || self.announces(at, verb))
             || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
@@ -172,7 +172,7 @@ impl IntentParser<'_> {
         // `thinking of pruning a7x2`, `going to prune a7x2`
         let is_other = matches!(verb, Verb::Think | Verb::Get)
             || self.is_word(at, &["going"]) && self.verb_at(at + 2).is_some()
-            || !recalls && self.tells(self.end_before_reason(at))
+            || !recalls && self.contains_statement(self.end_before_reason(at))
             || (at + 1..self.terms.len()).any(puts_off)
             || self.terms.last().is_some_and(|last| last.is('?'));
         !is_other && (self.has_concrete(at + 1..self.terms.len()) || has_place() || takes_back())

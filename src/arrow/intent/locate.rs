@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{ClauseRole, ClauseStart, IntentParser, Utterance, request::Reading};
+use super::{ClauseRole, ClauseStart, IntentParser, Utterance, request::ClauseReading};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lex::ARROWS,
@@ -28,7 +28,7 @@ static NOT_NOW: LazyLock<PatternTable<()>> = LazyLock::new(|| {
 
 impl IntentParser<'_> {
     /// Utterance type of the line, the verb of the request, and the index of the token that decided it.
-    pub(super) fn whole(&mut self) -> Reading {
+    pub(super) fn whole(&mut self) -> ClauseReading {
         if self.is_unreal() {
             return (Utterance::Hypothetical, None, 0);
         }
@@ -62,7 +62,7 @@ impl IntentParser<'_> {
             if at > 1
                 && self.func_at(at) == Some(FunctionWord::Subject)
                 && (phrases::asks_politely(self.line, &self.terms[at..]) || self.answers(at))
-                && !self.tells(at)
+                && !self.contains_statement(at)
                 && let ClauseStart::Request(verb, group) = self.head(at, false)
             {
                 self.zones[..at].fill(ClauseRole::Before);
@@ -102,7 +102,7 @@ impl IntentParser<'_> {
     }
 
     /// Reading of the request behind words that deny nothing that is asked: `nothing useful here, go to the next sibling`.
-    fn request_after_denial(&mut self) -> Option<Reading> {
+    fn request_after_denial(&mut self) -> Option<ClauseReading> {
         let comma = self.terms.iter().position(|term| matches!(term.kind, TokenKind::Mark(',' | ';' | '.' | '!')))?;
         let idle =
             self.is_word(0, &["no", "nothing", "nah", "nope"]) || self.is_word(0, &["not"]) && self.is_word(1, &["so"]);
@@ -190,7 +190,7 @@ impl IntentParser<'_> {
     }
 
     /// Reading of a line that names a direction or a thing.
-    fn request_without_verb(&mut self) -> Option<Reading> {
+    fn request_without_verb(&mut self) -> Option<ClauseReading> {
         // `back to the parent, this attempt does not compile`
         if let Some(mark) = self.direction_end() {
             self.zones[..mark].fill(ClauseRole::Main);
@@ -292,23 +292,25 @@ impl IntentParser<'_> {
     }
 
     /// Reading of the request that begins behind the mark, conjunction or `please` at `at`.
-    fn request_after_mark(&mut self, at: usize) -> Option<Reading> {
+    fn request_after_mark(&mut self, at: usize) -> Option<ClauseReading> {
         if (self.is_boundary(at) && self.func_at(at) != Some(FunctionWord::Or) || self.has_please(at))
             && let ClauseStart::Request(verb, group) = self.head(at + 1, false)
             && !self.labels_stash(verb)
             && (self.has_object(verb)
-                || !self.tells(at)
+                || !self.contains_statement(at)
                 || verb + 1 == self.terms.len() && matches!(group, Verb::Undo | Verb::Redo))
         {
             let arrow = matches!(self.terms[at].kind, TokenKind::Mark(c) if ARROWS.contains(&c));
-            if arrow && (self.tells(at) || self.terms[..at].iter().any(|term| term.kind == TokenKind::Name)) {
+            if arrow
+                && (self.contains_statement(at) || self.terms[..at].iter().any(|term| term.kind == TokenKind::Name))
+            {
                 return Some((Utterance::Remark, None, at));
             }
             if self.quotes(at) {
                 return Some((Utterance::Remark, None, at));
             }
             // `before line 14 of script.txt, insert "x"`: where, which belongs to the request.
-            let place = self.terms[at].is(',') && !self.tells(at) && self.is_leading_argument(at, group);
+            let place = self.terms[at].is(',') && !self.contains_statement(at) && self.is_leading_argument(at, group);
             if !place && matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
                 return Some((Utterance::Hypothetical, None, 0));
             }
@@ -357,7 +359,7 @@ impl IntentParser<'_> {
     }
 
     /// Reads on from a verb that stands behind what it is about.
-    fn request_behind(&mut self, verb: usize, group: Verb) -> Reading {
+    fn request_behind(&mut self, verb: usize, group: Verb) -> ClauseReading {
         self.zones[..verb].fill(ClauseRole::Main);
         // `b3k9 is void and should be pruned`: what is told of it is no argument.
         if let Some(and) = (1..verb).rev().find(|at| self.func_at(*at) == Some(FunctionWord::And))

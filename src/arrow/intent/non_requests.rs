@@ -86,7 +86,7 @@ impl IntentParser<'_> {
             && !is_outside
             && (last + 1..at).all(is_joint)
             && (0..at).all(|at| names_doc(at) || !place[at].is_text() && place[at].kind != TokenKind::Name)
-            && !self.tells(at)
+            && !self.contains_statement(at)
             && self.verb_at(at).is_some_and(|(verb, form)| {
                 form == Form::Base && phrases::bears_content(verb) && self.terms[at].entry.noun.is_none()
             })

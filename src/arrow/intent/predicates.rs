@@ -78,7 +78,7 @@ impl IntentParser<'_> {
     }
 
     /// True if the terms before `end` tell something.
-    pub(super) fn tells(&self, end: usize) -> bool {
+    pub(super) fn contains_statement(&self, end: usize) -> bool {
         self.terms[..end].iter().any(|term| {
             is_finite(term)
                 || term.entry.func == Some(FunctionWord::Subject)

@@ -1,6 +1,6 @@
 //! Lines that begin as a question: those that a command answers, and those that end in a request.
 
-use super::{ClauseRole, ClauseStart, IntentParser, Utterance, request::Reading};
+use super::{ClauseRole, ClauseStart, IntentParser, Utterance, request::ClauseReading};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lexicon::{Form, FunctionWord, Noun, Verb},
@@ -84,7 +84,7 @@ impl IntentParser<'_> {
     }
 
     /// `what came of a7x2? list its continuations`, `who could help — list the agents`: the request behind a question.
-    pub(super) fn request_after_question(&mut self) -> Option<Reading> {
+    pub(super) fn request_after_question(&mut self) -> Option<ClauseReading> {
         for at in 0..self.terms.len() {
             if matches!(self.terms[at].kind, TokenKind::Mark('?' | '—' | '–'))
                 && let ClauseStart::Request(verb, group) = self.head(at + 1, false)

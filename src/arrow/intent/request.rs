@@ -9,7 +9,7 @@ use crate::arrow::{
 };
 
 /// Utterance type, verb, and index of the token that decided the type.
-pub(super) type Reading = (Utterance, Option<(usize, Verb)>, usize);
+pub(super) type ClauseReading = (Utterance, Option<(usize, Verb)>, usize);
 
 /// Position and state of the reader behind the verb.
 pub(super) struct Cursor {
@@ -23,11 +23,12 @@ pub(super) struct Cursor {
 
 impl IntentParser<'_> {
     /// Reads from the verb to the end of the line.
-    pub(super) fn request(&mut self, verb: usize, group: Verb) -> Reading {
+    pub(super) fn request(&mut self, verb: usize, group: Verb) -> ClauseReading {
         self.zones[verb] = ClauseRole::Verb;
         // `tell me which documents there are`
         let asks = |at| self.terms.get(at..).is_some_and(|terms| phrases::asks_which(self.line, terms));
-        let group = if phrases::tells(group) && (asks(verb + 1) || asks(verb + 2)) { Verb::List } else { group };
+        let group =
+            if phrases::asks_for_information(group) && (asks(verb + 1) || asks(verb + 2)) { Verb::List } else { group };
         if let Some((second, other)) = self.light_verb_only(verb, group) {
             return self.restart(second, other);
         }
@@ -44,13 +45,13 @@ impl IntentParser<'_> {
     }
 
     /// Reads the request that begins at `second` instead of the one before it.
-    pub(super) fn restart(&mut self, second: usize, other: Verb) -> Reading {
+    pub(super) fn restart(&mut self, second: usize, other: Verb) -> ClauseReading {
         self.zones[..second].fill(ClauseRole::Before);
         self.request(second, other)
     }
 
     /// Reading of a colon that ends the request: a remark in the form of a definition, or unquoted content.
-    fn request_colon(&mut self, c: &Cursor) -> Option<Reading> {
+    fn request_colon(&mut self, c: &Cursor) -> Option<ClauseReading> {
         let Cursor { verb, group, at, .. } = *c;
         let (term, asked) = (self.terms[at], Some((verb, group)));
         // `usage: annotate ID "text"`, `think of a7x2 as a hinge`
@@ -79,7 +80,7 @@ impl IntentParser<'_> {
     }
 
     /// Reads the clause behind the mark or conjunction at the cursor.
-    fn next_clause(&mut self, c: &mut Cursor) -> Option<Reading> {
+    fn next_clause(&mut self, c: &mut Cursor) -> Option<ClauseReading> {
         let Cursor { verb, group, at, .. } = *c;
         let (term, asked) = (self.terms[at], Some((verb, group)));
         // `prune a7x2?` wonders, `could you prune a7x2?` does not.
@@ -143,7 +144,7 @@ impl IntentParser<'_> {
     }
 
     /// Reads the word or argument at the cursor.
-    fn next_term(&mut self, c: &mut Cursor) -> Option<Reading> {
+    fn next_term(&mut self, c: &mut Cursor) -> Option<ClauseReading> {
         let Cursor { verb, group, at, .. } = *c;
         let (term, asked) = (self.terms[at], Some((verb, group)));
         if self.opens_purpose(c) {
@@ -242,7 +243,7 @@ impl IntentParser<'_> {
     }
 
     /// Effect of the word at the cursor on the clause: it may end the arguments, or decide the utterance type.
-    fn next_word(&mut self, c: &mut Cursor) -> Option<Reading> {
+    fn next_word(&mut self, c: &mut Cursor) -> Option<ClauseReading> {
         let Cursor { verb, group, at, .. } = *c;
         let (term, asked) = (self.terms[at], Some((verb, group)));
         match (term.kind, term.entry.func) {
@@ -321,7 +322,7 @@ impl IntentParser<'_> {
     }
 
     /// A finite verb makes a statement. Inside a description of a noun it says nothing about the request.
-    fn finite_verb(&self, c: &mut Cursor) -> Option<Reading> {
+    fn finite_verb(&self, c: &mut Cursor) -> Option<ClauseReading> {
         let Cursor { verb, group, at, .. } = *c;
         let (term, asked) = (self.terms[at], Some((verb, group)));
         match () {

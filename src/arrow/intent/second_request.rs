@@ -2,7 +2,7 @@
 
 use super::{
     ClauseRole, IntentParser, Utterance,
-    request::{Cursor, Reading},
+    request::{ClauseReading, Cursor},
 };
 use crate::arrow::{
     annotate_tokens::AnnotatedToken,
@@ -12,7 +12,7 @@ use crate::arrow::{
 
 impl IntentParser<'_> {
     /// Reads a second request: the same one again, the real one behind a beginning, or one too many.
-    pub(super) fn second_request(&mut self, c: &mut Cursor, second: usize, other: Verb) -> Option<Reading> {
+    pub(super) fn second_request(&mut self, c: &mut Cursor, second: usize, other: Verb) -> Option<ClauseReading> {
         let Cursor { verb, group, at, .. } = *c;
         let asked = Some((verb, group));
         let tail = c.zone == ClauseRole::Tail;

@@ -17,7 +17,7 @@ use super::{LexKind, Raw, Step, mark};
 #[derive(Default)]
 pub(super) struct UnclosedQuotes {
     single: Cell<bool>,
-    ticked: Cell<bool>,
+    backtick: Cell<bool>,
     guillemets: Cell<bool>,
     inward: Cell<bool>,
     angles: Cell<bool>,
@@ -35,7 +35,7 @@ pub(super) fn quoted<'a>(input: &'a str, unclosed: &UnclosedQuotes) -> Step<'a, 
         Some('»') => once(&unclosed.inward, input, inward),
         Some('‹' | '›') => once(&unclosed.angles, input, angles),
         Some('「') => once(&unclosed.corners, input, corners),
-        Some('`') => once(&unclosed.ticked, input, ticked),
+        Some('`') => once(&unclosed.backtick, input, backtick_quoted),
         _ => once(&unclosed.single, input, single),
     }
 }
@@ -108,7 +108,7 @@ fn single(input: &str) -> Step<'_, Raw<'_>> {
 }
 
 /// Production `ticked`.
-fn ticked(input: &str) -> Step<'_, Raw<'_>> {
+fn backtick_quoted(input: &str) -> Step<'_, Raw<'_>> {
     let (rest, text) = delimited(char('`'), take_while(|c| c != '`'), char('`')).parse(input)?;
     Ok((rest, (LexKind::Ticked, text)))
 }

@@ -66,7 +66,7 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
     deferral(line, terms)
         .or_else(|| bracketed(line, terms))
         .or_else(|| opinion(line, terms))
-        .or_else(|| care(line, terms))
+        .or_else(|| see_to_phrase(line, terms))
         .or_else(|| introduction(line, terms))
         .or_else(|| regret(line, terms))
 }
@@ -124,7 +124,7 @@ fn introduction(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
 }
 
 /// Finds `see to` of `see to it that a7x2 is hidden`: nothing is to be shown.
-fn care(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
+fn see_to_phrase(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
     let is = |at: usize, words: &[&str]| is_word(line, terms, at, words);
     let names = |at: usize| terms.get(at).is_some_and(AnnotatedToken::is_id) || is(at, &["it", "that"]);
     let sees_to = |at: &usize| is(*at, &["see"]) && is(at + 1, &["to"]) && names(at + 2);

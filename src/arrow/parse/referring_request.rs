@@ -44,7 +44,7 @@ const POINTED: &str = "node one branch reply message passage scene paragraph thi
 const OTHERS: &str = "him her his them their he she they these those this here";
 
 /// A line that is read in place of another one.
-pub(super) struct Reading {
+pub(super) struct SubstitutedLine {
     pub(super) line: String,
     /// True unless the statement names a node and the request none. Such a request acts on no node, since it would take the position.
     pub(super) names_node: bool,
@@ -56,7 +56,7 @@ pub(super) fn has_boundary(line: &str, terms: &[AnnotatedToken]) -> bool {
 }
 
 /// The readings of a line as the request behind one of its last boundaries.
-pub(super) fn readings(line: &str, terms: &[AnnotatedToken]) -> Vec<Reading> {
+pub(super) fn readings(line: &str, terms: &[AnnotatedToken]) -> Vec<SubstitutedLine> {
     let starts = (1..terms.len()).rev().filter_map(|at| request_start(line, terms, at));
     starts.take(MAX_BOUNDARIES).filter_map(|(end, start)| reading(line, &terms[..end], &terms[start..])).collect()
 }
@@ -75,7 +75,7 @@ fn request_start(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(usi
 }
 
 /// The request with the name from the statement in place of what points back to it.
-fn reading(line: &str, statement: &[AnnotatedToken], request: &[AnnotatedToken]) -> Option<Reading> {
+fn reading(line: &str, statement: &[AnnotatedToken], request: &[AnnotatedToken]) -> Option<SubstitutedLine> {
     let (first, last) = (request.first()?, request.last()?);
     // `…, so we read it` reports.
     let is_reported = first.entry.func == Some(FunctionWord::Subject)
@@ -127,7 +127,7 @@ fn reading(line: &str, statement: &[AnnotatedToken], request: &[AnnotatedToken])
         return None;
     }
     let names_node = points || names.is_empty() || request.iter().any(|term| is_name(&term));
-    Some(Reading { line: words, names_node })
+    Some(SubstitutedLine { line: words, names_node })
 }
 
 /// The thing that a word points back to.

@@ -93,7 +93,7 @@ pub(super) fn lead(text: &str, last: bool, back: bool) -> LineStart {
                 column = if c == '\t' { column / 4 * 4 + 4 } else { column + 1 };
                 at += c.len_utf8();
             }
-            Some('`' | '~') => return ticked(text, at, column, last, back),
+            Some('`' | '~') => return classify_backticked_line(text, at, column, last, back),
             Some(_) => match marker(rest, last) {
                 Lookahead::Wait => return LineStart::Undecided,
                 Lookahead::Yes(length) => (at, column, marked) = (at + length, column + length, true),
@@ -105,7 +105,7 @@ pub(super) fn lead(text: &str, last: bool, back: bool) -> LineStart {
 }
 
 /// A fence, or a line in one or two backticks. Three are no surrounding backticks: they are a fence's.
-fn ticked(text: &str, at: usize, indent: usize, last: bool, back: bool) -> LineStart {
+fn classify_backticked_line(text: &str, at: usize, indent: usize, last: bool, back: bool) -> LineStart {
     let marker = text.as_bytes()[at];
     let run = match Fence::open(&text.as_bytes()[at..], indent) {
         Ok((fence, length)) => return LineStart::Fence { fence, end: at + length },

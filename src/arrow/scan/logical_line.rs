@@ -37,7 +37,7 @@ impl Words {
     }
 
     /// True if the line is in backticks.
-    pub(super) fn ticked(self) -> bool {
+    pub(super) fn is_in_backticks(self) -> bool {
         self.ticks > 0
     }
 

@@ -7,7 +7,7 @@ use super::{
     line_kind::{self, LineStart, blank, lead},
     logical_line::{LineEnd, Words},
     output::Output,
-    scratchpad::{self, Opening},
+    scratchpad::{self, ThoughtOpening},
     utf8,
 };
 
@@ -312,12 +312,12 @@ impl Scanner {
                         self.close(Kind::Prose, sink);
                     }
                     (LineEnd::Block, _) => self.mode = Mode::Block { words, thought: thought.is_some(), line: next },
-                    (_, Some(Opening::Scratchpad)) => {
+                    (_, Some(ThoughtOpening::Scratchpad)) => {
                         self.output.flush(sink);
                         self.mode = Mode::Scratchpad { line: next };
                     }
-                    (_, Some(Opening::Closed)) => self.close(Kind::Thought { closed: true }, sink),
-                    (_, Some(Opening::Words)) => {
+                    (_, Some(ThoughtOpening::Closed)) => self.close(Kind::Thought { closed: true }, sink),
+                    (_, Some(ThoughtOpening::Words)) => {
                         self.output.look_ahead(&self.held, sink);
                         self.held.clear();
                         self.mode = Mode::Start;
@@ -327,7 +327,7 @@ impl Scanner {
                 }
             }
             Mode::Block { words, thought, line } => {
-                let end = |c| blank(c) || c == '\n' || c == '`' && words.ticked();
+                let end = |c| blank(c) || c == '\n' || c == '`' && words.is_in_backticks();
                 if self.held[line..].trim_matches(end) != ">>>" {
                     self.mode = Mode::Block { words, thought, line: next };
                 } else if thought {

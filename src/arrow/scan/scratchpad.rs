@@ -11,7 +11,7 @@ use crate::tools::Tool;
 
 /// Type of a line that opens a scratchpad.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Opening {
+pub(super) enum ThoughtOpening {
     /// Nothing but the verb: what follows is the thought.
     Scratchpad,
     /// With words, which may be all of it.
@@ -21,14 +21,14 @@ pub(super) enum Opening {
 }
 
 /// The thought that the words of an arrow line open.
-pub(super) fn opening(words: &str) -> Option<Opening> {
+pub(super) fn opening(words: &str) -> Option<ThoughtOpening> {
     let rest = after_verb(words)?.trim_end_matches(edge);
     let bare =
         rest.is_empty() || ["#", "//"].iter().any(|mark| rest.strip_prefix(mark).is_some_and(|r| r.starts_with(blank)));
     Some(match rest.rsplit(blank).next() {
-        _ if bare => Opening::Scratchpad,
-        Some(end) if is_back(end) => Opening::Closed,
-        _ => Opening::Words,
+        _ if bare => ThoughtOpening::Scratchpad,
+        Some(end) if is_back(end) => ThoughtOpening::Closed,
+        _ => ThoughtOpening::Words,
     })
 }
 
