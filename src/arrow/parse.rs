@@ -122,7 +122,9 @@ fn parse_straight(line: &str, trace: &mut ParseTrace) -> Result<ParsedLine, Pars
     let bare = without_decoration(line);
     let line = bare.as_ref();
     // `📦 ❌ prune a7x2`
-    if let Some(why) = non_request_markers::refused(line) {
+    if let Cow::Owned(_) = &bare
+        && let Some(why) = non_request_markers::refused(line)
+    {
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, why));
     }
     if let Some(call) = json_call::read(line) {

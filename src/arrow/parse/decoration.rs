@@ -27,6 +27,9 @@ pub(super) fn without_decoration(line: &str) -> Cow<'_, str> {
 /// Ranges of the backticks around ids in brackets and options, outside of texts: "view `[a7x2]`", "`n: 4`".
 fn ticked_arguments(line: &str) -> Vec<Range<usize>> {
     let mut ticks = Vec::new();
+    if !line.contains('`') {
+        return ticks;
+    }
     let mut opened = None;
     let mut is_text = false;
     for (at, c) in line.char_indices() {
@@ -60,6 +63,9 @@ const SMILEYS: [&str; 12] = [":)", ":(", ":-)", ":-(", ";)", ";-)", ":D", ":P", 
 /// Range of a face at the end of a line: `undo that :(`.
 fn smiley(line: &str) -> Option<Range<usize>> {
     let end = line.trim_end();
+    if end.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit() && c != '3' || matches!(c, '"' | '.')) {
+        return None;
+    }
     let face = SMILEYS.iter().find(|face| end.strip_suffix(*face).is_some_and(|rest| rest.ends_with(' ')))?;
     Some(end.len() - face.len()..end.len())
 }
@@ -108,6 +114,9 @@ fn blanked(line: &str, ranges: impl IntoIterator<Item = Range<usize>>) -> String
 /// Ranges of the marks of emphasis outside of texts: `**Respond** to a7x2`, `look at a7x2 *in full*`. Behind a colon a text may
 /// stand without quotes.
 fn emphasis(line: &str) -> Vec<Range<usize>> {
+    if !line.contains(['*', '_']) {
+        return Vec::new();
+    }
     let end = [line.find(['\n', '<']), line.find(": ")].into_iter().flatten().min().unwrap_or(line.len());
     let mut at = line.len() - behind_arrow(line).len();
     let mut marks = Vec::new();
