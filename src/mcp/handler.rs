@@ -17,11 +17,12 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    INSTRUCTIONS, McpServer,
+    McpServer,
     backend::{McpBackend, McpCaller},
     call,
     prompt::{self, PromptCall},
     resource,
+    server::INSTRUCTIONS,
     subscription::ChangeDetector,
 };
 use crate::{

@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(names[1..], *NATIVE_TOOLS);
         let bytes = serde_json::to_string(&tools(false, false)).unwrap().len();
         assert!(bytes <= 6_000, "{bytes} bytes");
-        assert!(super::super::INSTRUCTIONS.chars().count() <= 600);
+        assert!(crate::mcp::server::INSTRUCTIONS.chars().count() <= 600);
     }
 
     #[test]
