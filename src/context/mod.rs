@@ -25,6 +25,15 @@
 //!
 //! **Own commands** are shown as written within their turn, and as one line afterwards; see `past_commands.rs`. Results of
 //! host tools stay in the conversation.
+//!
+//! **Long results** are shortened in four places, from the producer to the prompt:
+//!
+//! 1. `CapturedOutput` of `workspace/process.rs` keeps the beginning and the end of a program's output. The middle
+//!    is lost.
+//! 2. `exec/paginate_result.rs` cuts the result of a command into pages. The agent reads the next page by a command.
+//! 3. `fit_result` of `command_rounds.rs` replaces a result of the current turn that exceeds the budget by a note.
+//! 4. `shorten_result` of `past_host_results.rs` cuts the middle out of a host tool's result of an earlier turn. The store
+//!    has the whole result.
 
 mod ambient;
 mod assemble;

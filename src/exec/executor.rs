@@ -189,7 +189,7 @@ impl<'h> Executor<'h> {
         }
         let mut text = self.append_position(tool, here, (answer.to_string(), &answer))?;
         if !matches!(answer, Answer::Page { .. }) {
-            text = self.paginate(tool, here, text, subject);
+            text = self.paginate_result(tool, here, text, subject);
         }
         Ok(Outcome { text, answer })
     }

@@ -7,7 +7,7 @@ use super::{
     escape::{escape, quoted},
     extractive_summary,
     node_format::{self, content, gist, id},
-    paging, recent_actions,
+    paginate_result, recent_actions,
 };
 use crate::{
     arrow::{MemoryView, NodeRange, NodeRef},
@@ -168,16 +168,16 @@ impl Executor<'_> {
 
     /// Recalls the stash or stored result of a label, or one page of it.
     pub(super) fn recall_stash(&self, here: &Position, label: &str) -> AnswerResult {
-        let (whole, part) = paging::parse_label(label);
+        let (whole, part) = paginate_result::parse_label(label);
         for (label, part) in [(label, 1), (whole, part)] {
             let Some(text) = self.stored_text(here, label)? else { continue };
             let tool = label.split(' ').next().unwrap_or_default();
-            let all = paging::split_pages(&text, self.page_tokens(tool));
+            let all = paginate_result::split_pages(&text, self.page_tokens(tool));
             if part > all.len() {
                 let message = format!("{} has {}", quoted(label), count(all.len() as u64, "part"));
                 return Err(ToolError::new(ErrorCode::NotFound, message));
             }
-            return Ok(Answer::Page { text: paging::render_page(&all, part, label), label: quoted(label) });
+            return Ok(Answer::Page { text: paginate_result::render_page(&all, part, label), label: quoted(label) });
         }
         let labels: Vec<String> = self.load_memory(here)?.stashes.into_iter().map(|stash| stash.label).collect();
         // An agent without any stash means a search by these words.

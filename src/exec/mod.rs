@@ -39,7 +39,7 @@ pub mod node_format;
 mod node_reference;
 #[cfg(any(feature = "tui", feature = "serve"))]
 pub(crate) mod outline;
-mod paging;
+mod paginate_result;
 mod recall;
 mod request;
 mod respond_command;

@@ -1,4 +1,4 @@
-//! Pagination of long results.
+//! Pagination of long results: an agent reads one in pages instead of at once.
 //!
 //! The whole result is stored for the agent under the command's label. `→ recall "view a7x2kq part 2"` shows the second
 //! page of any tool's result. Pages are cut from the stored text, so a repeated request returns the same page.
@@ -101,7 +101,7 @@ pub(super) fn split_pages(text: &str, most: u32) -> Vec<&str> {
 
 impl Executor<'_> {
     /// Returns the first page of the text and stores the whole. The last line names the command for the next page.
-    pub(super) fn paginate(&self, tool: &str, here: &Position, text: String, about: Option<&str>) -> String {
+    pub(super) fn paginate_result(&self, tool: &str, here: &Position, text: String, about: Option<&str>) -> String {
         let parts = split_pages(&text, self.page_tokens(tool));
         if parts.len() == 1 {
             return text;
