@@ -9,7 +9,8 @@
 //! planner splits the goal into subtasks, `plan.rs` validates the plan, and the user approves it. Each subtask runs in its
 //! own session as a turn ([`crate::session::generate()`]). A command or a model that did not do the work verifies the
 //! result. A failed subtask is tried again with the verdict, and then by a fallback model. Subtasks that depend on a failed
-//! one are skipped. A pure state machine (`state_machine.rs`) decides on order, retries and the fallback model.
+//! one are skipped. A pure state machine (`state_machine.rs`) holds the progress; `scheduler.rs` decides on order, retries and the fallback
+//! model.
 //!
 //! Workers do not delegate further: `driver/worker_request.rs` builds their requests without an orchestrator.
 
@@ -20,6 +21,7 @@ mod driver;
 mod lock;
 mod plan;
 mod prompts;
+mod scheduler;
 mod state_machine;
 mod verdict;
 mod verification;
@@ -36,9 +38,10 @@ pub use delegation_store::{DelegationSummary, events, list, summary};
 pub use driver::LocalOrchestrator;
 pub use lock::lock_holder;
 pub use plan::{Plan, PlanError, PlanRules, Subtask};
+pub use scheduler::DelegationLimits;
+pub use state_machine::DelegationEvent;
 #[doc(hidden)] // for the program
 pub use state_machine::{DelegationEffect, DelegationState, SubtaskState, TaskStatus};
-pub use state_machine::{DelegationEvent, DelegationLimits};
 #[doc(hidden)] // for the program
 pub use verdict::{Verdict, read as read_verdict};
 

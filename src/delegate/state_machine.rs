@@ -1,37 +1,15 @@
 //! Delegation as a pure state machine: events in, effects out. It uses no model, store or clock. A driver performs each
 //! [`DelegationEffect`] and reports each [`DelegationEvent`].
 //!
-//! It also decides on retries: a failed subtask is tried again up to [`DelegationLimits::attempts`], and then once by the
-//! fallback model.
+//! `scheduler.rs` decides which subtasks start after an event, and whether a failed one is tried again.
 //!
 //! The store keeps only the events. They hold ids; the texts are nodes. After a crash a new state machine replays the
 //! events in order. [`DelegationEvent::Resumed`] then restarts unfinished subtasks; verified ones stay verified.
 
 use serde::{Deserialize, Serialize};
 
-use super::Plan;
+use super::{Plan, scheduler::DelegationLimits};
 use crate::id::{NodeId, SessionId};
-
-/// Limits of concurrency and attempts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DelegationLimits {
-    /// Maximum number of subtasks in work or verification at once; at least 1.
-    pub parallel: usize,
-    /// Attempts of a subtask by the worker's model; at least 1.
-    pub attempts: u32,
-    /// True if a fallback model makes one more attempt.
-    pub fallback: bool,
-    /// True if the checks of the plan can run.
-    pub checks: bool,
-}
-
-impl DelegationLimits {
-    /// True if the fallback model makes the attempt after so many failures.
-    fn uses_fallback(self, failures: u32) -> bool {
-        self.fallback && failures >= self.attempts
-    }
-}
 
 /// Event of a delegation, stored as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,7 +144,7 @@ pub enum TaskStatus {
 
 impl TaskStatus {
     /// True if nothing more is done for the subtask.
-    const fn has_ended(&self) -> bool {
+    pub(super) const fn has_ended(&self) -> bool {
         matches!(self, Self::Verified(_) | Self::Failed(_) | Self::Skipped(_))
     }
 }
@@ -208,9 +186,9 @@ enum DelegationPhase {
 /// State of a delegation that has a plan.
 #[derive(Debug, Clone)]
 pub struct DelegationState {
-    plan: Plan,
-    limits: DelegationLimits,
-    tasks: Vec<SubtaskState>,
+    pub(super) plan: Plan,
+    pub(super) limits: DelegationLimits,
+    pub(super) tasks: Vec<SubtaskState>,
     phase: DelegationPhase,
 }
 
@@ -300,8 +278,8 @@ impl DelegationState {
                     effects.push(DelegationEffect::Verify { task: *task, node: *node });
                 }
             }
-            DelegationEvent::WorkFailed { task, why } => self.failed(*task, None, Some(why)),
-            DelegationEvent::Verified { task, node, passed: false } => self.failed(*task, Some(*node), None),
+            DelegationEvent::WorkFailed { task, why } => self.record_failure(*task, None, Some(why)),
+            DelegationEvent::Verified { task, node, passed: false } => self.record_failure(*task, Some(*node), None),
             DelegationEvent::Verified { task, node, passed: true } => {
                 if let Some(state) = self.tasks.get_mut(*task)
                     && let Some(result) = state.result
@@ -322,15 +300,6 @@ impl DelegationState {
         effects
     }
 
-    /// Records a failed attempt. The subtask waits for another attempt unless the limit is reached.
-    fn failed(&mut self, task: usize, verdict: Option<NodeId>, why: Option<&String>) {
-        let most = self.limits.attempts + u32::from(self.limits.fallback);
-        let Some(state) = self.tasks.get_mut(task) else { return };
-        (state.verdict, state.last_error) = (verdict, why.cloned());
-        state.failures += 1;
-        state.status = if state.failures < most { TaskStatus::Waiting } else { TaskStatus::Failed(why.cloned()) };
-    }
-
     /// Restarts unfinished subtasks. Results without a verdict are verified again.
     fn resume(&mut self) -> Vec<DelegationEffect> {
         if self.phase != DelegationPhase::Proposed {
@@ -348,43 +317,6 @@ impl DelegationState {
                 (TaskStatus::Failed(_), _) => (task.status, task.failures) = (TaskStatus::Waiting, 0),
                 _ => task.status = TaskStatus::Waiting,
             }
-        }
-        effects
-    }
-
-    /// Returns the effects of all subtasks that can start now.
-    fn ready_effects(&mut self) -> Vec<DelegationEffect> {
-        let mut effects = Vec::new();
-        let busy = |task: &&SubtaskState| matches!(task.status, TaskStatus::Working | TaskStatus::Verifying(_));
-        let mut active = self.tasks.iter().filter(busy).count();
-        for &task in self.plan.order() {
-            if self.tasks[task].status != TaskStatus::Waiting {
-                continue;
-            }
-            let needs = self.plan.needs(task);
-            let lost =
-                |need: &&usize| matches!(self.tasks[**need].status, TaskStatus::Failed(_) | TaskStatus::Skipped(_));
-            if let Some(&because) = needs.iter().find(lost) {
-                self.tasks[task].status = TaskStatus::Skipped(because);
-                effects.push(DelegationEffect::Skip { task, because });
-            } else if active < self.limits.parallel.max(1)
-                && self.plan.after(task).iter().all(|before| self.tasks[*before].status.has_ended())
-                && needs.iter().all(|need| matches!(self.tasks[*need].status, TaskStatus::Verified(_)))
-            {
-                let fallback = self.limits.uses_fallback(self.tasks[task].failures);
-                let state = &mut self.tasks[task];
-                state.status = TaskStatus::Working;
-                let has_check = self.limits.checks && self.plan.subtasks()[task].check.is_some();
-                effects.push(if has_check && state.attempts == 0 && state.checked_before.is_none() {
-                    DelegationEffect::CheckFirst { task }
-                } else {
-                    DelegationEffect::Work { task, fallback }
-                });
-                active += 1;
-            }
-        }
-        if active == 0 && !self.tasks.iter().any(|task| task.status == TaskStatus::Waiting) {
-            effects.push(DelegationEffect::End);
         }
         effects
     }
