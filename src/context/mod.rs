@@ -28,7 +28,7 @@
 //!
 //! **Long results** are shortened in four places, from the producer to the prompt:
 //!
-//! 1. `CapturedOutput` of `workspace/process.rs` keeps the beginning and the end of a program's output. The middle
+//! 1. `CapturedOutput` of `workspace/child_process.rs` keeps the beginning and the end of a program's output. The middle
 //!    is lost.
 //! 2. `exec/paginate_result.rs` cuts the result of a command into pages. The agent reads the next page by a command.
 //! 3. `fit_result` of `command_rounds.rs` replaces a result of the current turn that exceeds the budget by a note.

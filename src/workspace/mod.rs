@@ -15,15 +15,15 @@
 //! limit, and after approval. Stronger isolation needs a container.
 
 mod allowlist;
-mod command;
+mod child_process;
 mod edit;
 mod environment;
 mod known_files;
 mod list;
 #[cfg(target_os = "linux")]
 mod orphan_processes;
-mod process;
 mod read;
+mod run_command;
 mod sandbox_dir;
 mod search;
 mod tools;
@@ -31,11 +31,11 @@ mod walk;
 mod worker_tools;
 mod write;
 
-pub(crate) use self::process::{kill_group, shell};
+pub(crate) use self::child_process::{kill_group, shell};
 pub use self::{
     allowlist::Allowlist,
-    command::ProcessResult,
     environment::Environment,
     known_files::FileModified,
+    run_command::ProcessResult,
     tools::{Workspace, WorkspaceSettings},
 };

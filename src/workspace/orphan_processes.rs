@@ -10,7 +10,7 @@ use std::{fs, io, time::Duration};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_signal};
 
-use super::process::MARKER_VARIABLE;
+use super::child_process::MARKER_VARIABLE;
 
 /// Maximum scans of the process list, and the pause between two. A process may fork during a scan.
 const MAX_SCANS: usize = 100;

@@ -13,11 +13,11 @@ use serde_json::Value;
 
 use super::{
     allowlist::Allowlist,
-    command::{self, ProcessResult},
     edit,
     environment::Environment,
     known_files::{AgentFiles, FileModified, KnownFile, WorkspaceState},
     list, read,
+    run_command::{self, ProcessResult},
     sandbox_dir::SandboxDir,
     search, write,
 };
@@ -44,7 +44,8 @@ pub(super) struct WorkspaceTool {
 pub(super) type Answer = Result<String, ToolError>;
 
 /// All tools.
-const TOOLS: &[&WorkspaceTool] = &[&read::TOOL, &write::TOOL, &edit::TOOL, &list::TOOL, &search::TOOL, &command::TOOL];
+const TOOLS: &[&WorkspaceTool] =
+    &[&read::TOOL, &write::TOOL, &edit::TOOL, &list::TOOL, &search::TOOL, &run_command::TOOL];
 
 /// Folder that agents work in.
 #[derive(Clone)]
@@ -93,7 +94,7 @@ impl Workspace {
             let (run, files) = (tool.run, Arc::clone(files));
             let handler: ToolHandler = Box::new(move |arguments| run(Arc::clone(&files), arguments));
             let allowlist = &self.0.settings.allowlist;
-            let is_command = tool.name == command::TOOL.name;
+            let is_command = tool.name == run_command::TOOL.name;
             // Lists show the first sentence, a planner the whole.
             let description = match allowlist.command_summary().filter(|_| is_command) {
                 Some(summary) => {

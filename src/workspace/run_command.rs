@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{
     allowlist::Allowlist,
+    child_process::{self, CommandOutcome, ExitReason},
     known_files::AgentFiles,
-    process::{self, CommandOutcome, ExitReason},
     tools::{Answer, WorkspaceTool, arguments, blocking, lines},
 };
 use crate::{
@@ -106,7 +106,7 @@ impl AgentFiles {
         let waiting = Arc::downgrade(&waited);
         let outcome = blocking(move || {
             let environment = &self.state.settings.environment;
-            process::run(&command, self.root().path(), environment, timeout, &waiting)
+            child_process::run(&command, self.root().path(), environment, timeout, &waiting)
                 .map_err(|error| ToolError::new(ErrorCode::Conflict, format!("the command cannot be run: {error}")))
         });
         let outcome = outcome.await?;
