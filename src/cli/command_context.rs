@@ -27,10 +27,10 @@ use loomtree::{
 use serde::Serialize;
 
 use super::{
+    args::GlobalArgs,
     config::{self, Config},
     delegation, env,
     error::{CliError, ErrorCandidate, Result},
-    global_args::Globals,
     output::{CliOutput, ID, paint},
     paths,
     sanitize::{cut, one_line},
@@ -74,7 +74,7 @@ impl CommandPosition {
 }
 
 /// Returns the location of the database.
-pub(crate) fn location(globals: &Globals) -> Result<Location> {
+pub(crate) fn location(globals: &GlobalArgs) -> Result<Location> {
     globals.db.as_deref().map_or_else(|| paths::default_db().map(Location::File), |db| Ok(location_of(db)))
 }
 
@@ -117,7 +117,7 @@ fn open(options: &OpenOptions, location: &Location) -> Result<Arc<dyn Store>> {
 
 impl<'a> CommandContext<'a> {
     /// Opens the database, and creates it only if `create` is true.
-    pub(crate) fn open(globals: &Globals, out: &'a mut CliOutput, create: bool) -> Result<Self> {
+    pub(crate) fn open(globals: &GlobalArgs, out: &'a mut CliOutput, create: bool) -> Result<Self> {
         let config = config::load(globals)?;
         let location = location(globals)?;
         if !create && !location.exists() {

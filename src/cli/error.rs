@@ -10,7 +10,7 @@ use loomtree::{
 };
 
 use super::{
-    global_args::Globals,
+    args::GlobalArgs,
     output::{BOLD, DIM, ID, MARK, paint},
     sanitize::{cut, escape_json, one_line},
 };
@@ -300,13 +300,13 @@ impl From<io::Error> for CliError {
 }
 
 /// Prints an error to standard error, as text or as JSON with `--json`. Returns the exit code.
-pub(crate) fn print(error: &CliError, globals: &Globals) -> ExitCode {
+pub(crate) fn print(error: &CliError, globals: &GlobalArgs) -> ExitCode {
     let error_text = error.error_text();
     let text = if globals.json { as_json(&error_text) } else { as_text(&error_text) };
     let choice = match globals.color {
-        super::global_args::ColorChoice::Auto => anstream::AutoStream::choice(&io::stderr()),
-        super::global_args::ColorChoice::Always => anstream::ColorChoice::Always,
-        super::global_args::ColorChoice::Never => anstream::ColorChoice::Never,
+        super::args::ColorChoice::Auto => anstream::AutoStream::choice(&io::stderr()),
+        super::args::ColorChoice::Always => anstream::ColorChoice::Always,
+        super::args::ColorChoice::Never => anstream::ColorChoice::Never,
     };
     // If standard error is closed too, only the exit code is left.
     let _ = io::Write::write_all(&mut anstream::AutoStream::new(io::stderr().lock(), choice), text.as_bytes());

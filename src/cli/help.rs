@@ -7,7 +7,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use super::global_args::Cli;
+use super::args::Cli;
 
 /// The groups of the help, each with its commands in the order shown.
 const GROUPS: [(&str, &[&str]); 9] = [

@@ -6,6 +6,7 @@
 
 #[cfg(feature = "workspace")]
 mod approval_prompt;
+mod args;
 mod cancel_on_ctrl_c;
 mod changes_by_others;
 mod command;
@@ -16,7 +17,6 @@ mod embed_query;
 mod embedding_models;
 mod env;
 mod error;
-mod global_args;
 mod help;
 mod input;
 mod model_choice;

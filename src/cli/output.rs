@@ -12,7 +12,7 @@ use anstyle::{AnsiColor, Style};
 pub(crate) use loomtree::exec::counts::count;
 use serde::Serialize;
 
-use super::{global_args::ColorChoice, sanitize::escape_json, terminal_lock::TerminalLock};
+use super::{args::ColorChoice, sanitize::escape_json, terminal_lock::TerminalLock};
 
 /// Line width without a terminal, in columns.
 const DEFAULT_COLUMNS: usize = 100;

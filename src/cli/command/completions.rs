@@ -3,7 +3,7 @@
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::cli::{error::Result, global_args::Cli, output::CliOutput};
+use crate::cli::{args::Cli, error::Result, output::CliOutput};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -6,10 +6,10 @@ use clap::Subcommand;
 use serde::Serialize;
 
 use crate::cli::{
+    args::GlobalArgs,
     command_context,
     config::{self, CONFIG_TEMPLATE},
     error::{CliError, Result},
-    global_args::Globals,
     output::{CliOutput, DIM, paint},
     paths,
     sanitize::one_line,
@@ -46,7 +46,7 @@ struct EffectiveConfig {
 }
 
 /// Shows, locates or creates the configuration.
-pub(crate) fn run(args: Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
+pub(crate) fn run(args: Args, globals: &GlobalArgs, out: &mut CliOutput) -> Result<()> {
     let path = config::path(globals)?;
     match args.command {
         None => show(path, globals, out),
@@ -56,7 +56,7 @@ pub(crate) fn run(args: Args, globals: &Globals, out: &mut CliOutput) -> Result<
     }
 }
 
-fn show(path: PathBuf, globals: &Globals, out: &mut CliOutput) -> Result<()> {
+fn show(path: PathBuf, globals: &GlobalArgs, out: &mut CliOutput) -> Result<()> {
     let config = config::load(globals)?;
     let effective = EffectiveConfig {
         exists: path.exists(),

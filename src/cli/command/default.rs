@@ -7,10 +7,10 @@ use super::tree;
 #[cfg(feature = "tui")]
 use super::tui;
 use crate::cli::{
+    args::GlobalArgs,
     command_context::{self, CommandContext},
     env,
     error::{CliError, Result},
-    global_args::Globals,
     output::{BOLD, CliOutput, DIM, paint},
 };
 
@@ -23,7 +23,7 @@ const FIRST_STEPS: [(&str, &str); 4] = [
 
 /// Opens the screen. Without a terminal it prints the tree if there is one, else the introduction, and creates no
 /// database.
-pub(crate) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
+pub(crate) fn run(globals: &GlobalArgs, out: &mut CliOutput) -> Result<()> {
     let dumb = env::env("TERM").is_none_or(|terminal| terminal == "dumb");
     let drawable = out.terminal && std::io::stdin().is_terminal() && !dumb && !out.json;
     #[cfg(feature = "tui")]

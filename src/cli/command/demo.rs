@@ -18,10 +18,10 @@ use super::{
     trees,
 };
 use crate::cli::{
+    args::Cli,
     command_context::CommandContext,
     env,
     error::{CliError, MODEL_SETUP_HINTS, Result},
-    global_args::Cli,
     output::{BOLD, DIM, count, paint},
 };
 

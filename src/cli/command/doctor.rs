@@ -17,9 +17,9 @@ use serde::Serialize;
 
 use self::finding::{Finding, Severity};
 use crate::cli::{
+    args::GlobalArgs,
     config,
     error::{CliError, Result},
-    global_args::Globals,
     output::{BOLD, CliOutput, DIM, MARK, count, paint},
     sanitize::one_line,
 };
@@ -53,7 +53,7 @@ struct Checkup {
 }
 
 /// Runs all checks and prints the findings. A problem exits with code 1.
-pub(crate) fn run(args: &Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
+pub(crate) fn run(args: &Args, globals: &GlobalArgs, out: &mut CliOutput) -> Result<()> {
     let checkup = check(args, globals, out)?;
     if out.json {
         out.json(&checkup)?;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, globals: &Globals, out: &mut CliOutput) -> Result
     }
 }
 
-fn check(args: &Args, globals: &Globals, out: &CliOutput) -> Result<Checkup> {
+fn check(args: &Args, globals: &GlobalArgs, out: &CliOutput) -> Result<Checkup> {
     let read = config::load(globals);
     let mut findings = terminal::check(out);
     findings.extend(setup::configuration(globals, read.as_ref().err()));

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::CommandFactory as _;
 
 use crate::cli::{
+    args::Cli,
     error::{CliError, Result},
-    global_args::Cli,
     output::CliOutput,
 };
 

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::agents::permissions;
 use crate::cli::{
+    args::GlobalArgs,
     command_context::CommandContext,
     delegation,
     error::{CliError, Result},
-    global_args::Globals,
     models,
     output::CliOutput,
     paths, process_setup,
@@ -57,7 +57,7 @@ enum McpClient {
     Codex,
 }
 
-pub(crate) fn run(args: &Args, globals: &Globals) -> Result<()> {
+pub(crate) fn run(args: &Args, globals: &GlobalArgs) -> Result<()> {
     if let Some(client) = args.print_config {
         return print_config(client, args, globals);
     }
@@ -95,7 +95,7 @@ pub(super) fn router(
 
 /// Opens the database and the services for commands. A client may be configured before the first use of the program, so a
 /// missing database is created, unless the server only reads.
-fn open(globals: &Globals, create: bool) -> Result<McpBackend, CliError> {
+fn open(globals: &GlobalArgs, create: bool) -> Result<McpBackend, CliError> {
     let mut out = CliOutput::discarding();
     Ok(backend(&CommandContext::open(globals, &mut out, create)?))
 }
@@ -116,7 +116,7 @@ fn backend(cx: &CommandContext<'_>) -> McpBackend {
 }
 
 /// Prints the settings of a client to standard output, and their place to standard error.
-fn print_config(client: McpClient, args: &Args, globals: &Globals) -> Result<()> {
+fn print_config(client: McpClient, args: &Args, globals: &GlobalArgs) -> Result<()> {
     if let Some(list) = &args.permissions {
         permissions(list)?;
     }
@@ -156,7 +156,7 @@ fn print_config(client: McpClient, args: &Args, globals: &Globals) -> Result<()>
 }
 
 /// Returns the arguments by which a client starts the server with the options of this command.
-fn options(client: McpClient, args: &Args, globals: &Globals) -> Result<Vec<String>> {
+fn options(client: McpClient, args: &Args, globals: &GlobalArgs) -> Result<Vec<String>> {
     let mut options = vec!["mcp".to_owned()];
     let mut add = |name: &str, value: Option<String>| {
         options.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::models_fetch;
 use crate::cli::{
+    args::GlobalArgs,
     config::{self, Config},
     env,
     error::{CliError, Result},
-    global_args::Globals,
     model_choice::find_model,
     output::{BOLD, CliOutput, DIM, paint},
     paths, process_setup,
@@ -36,7 +36,7 @@ enum ModelsCommand {
 pub(super) const DOWNLOAD_FOLDER_PREFIX: &str = ".loom-fetch-";
 
 /// Downloads weights, lists a server's models, or prints an overview.
-pub(crate) fn run(args: Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
+pub(crate) fn run(args: Args, globals: &GlobalArgs, out: &mut CliOutput) -> Result<()> {
     if let Some(ModelsCommand::Fetch(args)) = &args.what {
         return models_fetch::run(args, out);
     }

@@ -15,7 +15,7 @@ use super::{
     sessions, stats, switch, table, transfer, tree, trees, undo, verify, view,
 };
 use crate::cli::{
-    changes_by_others, command_context::CommandContext, error::Result, global_args::Globals, output::CliOutput,
+    args::GlobalArgs, changes_by_others, command_context::CommandContext, error::Result, output::CliOutput,
 };
 
 /// The subcommands of `loom`.
@@ -170,7 +170,7 @@ impl CliCommand {
 }
 
 /// Runs a command, or the default one.
-pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliOutput) -> Result<()> {
+pub(crate) fn run(command: Option<CliCommand>, globals: &GlobalArgs, out: &mut CliOutput) -> Result<()> {
     let Some(command) = command else { return default::run(globals, out) };
     match command {
         CliCommand::Config(args) => config::run(args, globals, out),

@@ -8,10 +8,10 @@ use loomtree::{
 };
 
 use crate::cli::{
+    args::GlobalArgs,
     command_context::location_of,
     config,
     error::{CliError, Result},
-    global_args::Globals,
     output::{CliOutput, count},
     progress,
 };
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     to: PathBuf,
 }
 
-pub(crate) fn run(args: &Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
+pub(crate) fn run(args: &Args, globals: &GlobalArgs, out: &mut CliOutput) -> Result<()> {
     use std::io::Write as _;
     let ids = os_ids().map_err(|e| CliError::io("reading random numbers", e))?;
     let wait = Duration::from_secs(config::load(globals)?.wait_seconds().into());

@@ -15,11 +15,11 @@ use super::demo;
 #[cfg(feature = "workspace")]
 use crate::cli::turn_args;
 use crate::cli::{
+    args::{ColorChoice, GlobalArgs},
     command_context::{CommandContext, CommandPosition},
     config::{self, fields::Theme},
     delegation, embedding_models, env,
     error::{CliError, Result},
-    global_args::{ColorChoice, Globals},
     models,
     output::CliOutput,
     paths,
@@ -29,7 +29,7 @@ use crate::cli::{
 const KEYS_FILE: &str = "keys.yaml";
 
 /// Runs the screen until the user quits.
-pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
+pub(super) fn run(globals: &GlobalArgs, out: &mut CliOutput) -> Result<()> {
     let palette = palette(globals, &config::load(globals)?);
     let keys = keys(globals)?;
     let mut cx = CommandContext::open(globals, out, true)?;
@@ -106,7 +106,7 @@ fn starting_position(cx: &mut CommandContext<'_>) -> Result<(CommandPosition, bo
 }
 
 /// Returns the palette: from the options, else the configuration, else the terminal's background.
-fn palette(globals: &Globals, config: &config::Config) -> Palette {
+fn palette(globals: &GlobalArgs, config: &config::Config) -> Palette {
     let none =
         globals.color == ColorChoice::Never || globals.color == ColorChoice::Auto && env::env("NO_COLOR").is_some();
     if none {
@@ -121,7 +121,7 @@ fn palette(globals: &Globals, config: &config::Config) -> Palette {
 }
 
 /// Returns the user's key bindings, or the defaults if there is no file.
-pub(super) fn keys(globals: &Globals) -> Result<KeyMap> {
+pub(super) fn keys(globals: &GlobalArgs) -> Result<KeyMap> {
     let Ok(path) = config::path(globals).map(|path| path.with_file_name(KEYS_FILE)) else {
         return Ok(KeyMap::default());
     };

@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 
 use super::fields::Config;
 use crate::cli::{
+    args::GlobalArgs,
     error::{CliError, Result},
-    global_args::Globals,
     paths,
 };
 
 /// Returns the path of the configuration file, whether or not the file exists.
-pub(crate) fn path(globals: &Globals) -> Result<PathBuf> {
+pub(crate) fn path(globals: &GlobalArgs) -> Result<PathBuf> {
     globals.config.clone().map_or_else(paths::default_config, Ok)
 }
 
 /// Reads the configuration. A missing file is an empty configuration, unless `--config` names it.
-pub(crate) fn load(globals: &Globals) -> Result<Config> {
+pub(crate) fn load(globals: &GlobalArgs) -> Result<Config> {
     let path = path(globals)?;
     let text = match paths::read_settings(&path) {
         Ok(text) => text,

@@ -14,7 +14,7 @@ use loomtree::{
 };
 
 use super::finding::Finding;
-use crate::cli::{command_context, config::Config, global_args::Globals, output::count};
+use crate::cli::{args::GlobalArgs, command_context, config::Config, output::count};
 
 const AREA: &str = "Database";
 
@@ -25,7 +25,7 @@ const LARGE_WAL_BYTES: u64 = 64 << 20;
 /// Free disk space below which commits may soon fail, in bytes.
 const LOW_DISK_BYTES: u64 = 64 << 20;
 
-pub(super) fn check(globals: &Globals, config: &Config, full: bool) -> Vec<Finding> {
+pub(super) fn check(globals: &GlobalArgs, config: &Config, full: bool) -> Vec<Finding> {
     let path = match command_context::location(globals) {
         Ok(Location::File(path)) => path,
         Ok(server) => return connection(&server, config, full),

@@ -4,10 +4,10 @@ use loomtree::{provider::MODELS_VARIABLE, web};
 
 use super::finding::Finding;
 use crate::cli::{
+    args::GlobalArgs,
     config::{self, Config},
     env,
     error::CliError,
-    global_args::Globals,
     output::count,
     paths,
 };
@@ -19,7 +19,7 @@ const WORKSPACE: &str = "Workspace";
 /// Environment variables that configure the program.
 const VARIABLES: [&str; 6] = ["LOOM_DB", "LOOM_AGENT", "LOOM_WORKSPACE", "LOOM_CONFIG", "LOOM_MODEL", MODELS_VARIABLE];
 
-pub(super) fn configuration(globals: &Globals, error: Option<&CliError>) -> Vec<Finding> {
+pub(super) fn configuration(globals: &GlobalArgs, error: Option<&CliError>) -> Vec<Finding> {
     let mut findings = vec![file(globals, error)];
     #[cfg(feature = "tui")]
     findings.push(match crate::cli::command::tui::keys(globals) {
@@ -33,7 +33,7 @@ pub(super) fn configuration(globals: &Globals, error: Option<&CliError>) -> Vec<
     findings
 }
 
-fn file(globals: &Globals, error: Option<&CliError>) -> Finding {
+fn file(globals: &GlobalArgs, error: Option<&CliError>) -> Finding {
     if let Some(error) = error {
         let advice = "correct the file, or name another one with --config; until then the defaults apply";
         return Finding::problem(CONFIGURATION, error.message(), advice);
@@ -53,7 +53,7 @@ pub(super) fn services(config: &Config) -> Vec<Finding> {
     }]
 }
 
-pub(super) fn workspace(globals: &Globals, config: &Config) -> Vec<Finding> {
+pub(super) fn workspace(globals: &GlobalArgs, config: &Config) -> Vec<Finding> {
     let folder = match paths::workspace(globals.workspace.as_deref()) {
         Ok(folder) => Finding::ok(WORKSPACE, folder),
         Err(error) => Finding::problem(WORKSPACE, error.message(), "name an existing folder with --workspace"),

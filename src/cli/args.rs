@@ -1,4 +1,4 @@
-//! The global command-line options.
+//! The command line: the root parser [`Cli`], and [`GlobalArgs`], the options that every command accepts.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ Exit codes:
 #[command(name = "loom", version, after_help = HELP_FOOTER, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
-    pub(crate) globals: Globals,
+    pub(crate) globals: GlobalArgs,
     #[command(subcommand)]
     pub(crate) command: Option<CliCommand>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Cli {
 /// The options that every command accepts.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Everywhere")]
-pub(crate) struct Globals {
+pub(crate) struct GlobalArgs {
     /// The database file, or the URL of a PostgreSQL database [default: loom.db in your data folder]
     #[arg(long, global = true, value_name = "FILE|URL", env = "LOOM_DB", hide_env_values = true)]
     pub(crate) db: Option<PathBuf>,
