@@ -1,8 +1,7 @@
 //! HTTP client for OpenAI's `/chat/completions` and `/completions`, and Anthropic's `/messages`.
 //!
-//! This module sends and retries requests; `reply` reads the responses, and `protocol` holds the differences of the
-//! protocols. A reply is not retried after its first text was emitted, because the reader would see a second beginning. If
-//! a server returns fewer replies than requested, the missing ones are requested again.
+//! This module sends requests; `retry` repeats those that failed, `stream_reader` reads the responses, and `protocol` holds
+//! the differences of the protocols.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,12 +25,12 @@ const MAX_CHOICES_PER_REQUEST: usize = 8;
 /// A model of an HTTP server.
 #[derive(Debug, Clone)]
 pub struct Client {
-    inner: Arc<Inner>,
+    inner: Arc<ClientInner>,
     retry: Retry,
 }
 
 #[derive(Debug)]
-struct Inner {
+pub(super) struct ClientInner {
     http: Http,
     reference: String,
     model: Option<String>,
@@ -55,7 +54,7 @@ impl Client {
         let parallel = endpoint.parallel.unwrap_or(DEFAULT_PARALLEL).max(1);
         let capabilities = Capabilities { usage: true, completion_tokens: http.is_openai(), prefill: true };
         let supports_n = http.protocol == Protocol::OpenAi && endpoint.supports_n.unwrap_or_else(|| http.is_openai());
-        let inner = Inner {
+        let inner = ClientInner {
             http,
             reference: endpoint.reference,
             model: endpoint.model,
@@ -108,7 +107,10 @@ impl Client {
         let started = Instant::now();
         let (inner, retry) = (Arc::clone(&self.inner), self.retry);
         request.sampling = request.sampling.or(&inner.sampling);
-        Generation::spawn_n(n, move |sinks| async move { inner.run(&request, sinks, retry, started).await })
+        Generation::spawn_n(
+            n,
+            move |sinks| async move { inner.send_until_complete(&request, sinks, retry, started).await },
+        )
     }
 }
 
@@ -155,54 +157,25 @@ impl Model for Client {
     }
 }
 
-impl Inner {
-    /// Sends requests until every reply has its terminal item.
-    async fn run(&self, request: &Request, mut pending: Vec<Sink>, retry: Retry, started: Instant) {
-        let mut attempt = 1;
-        loop {
-            let capabilities = *self.capabilities.lock().unwrap_or_else(PoisonError::into_inner);
-            let ends = match self.attempt(request, capabilities, &mut pending, started).await {
-                Ok(ends) => ends,
-                Err(error) => vec![Err(error); pending.len()],
-            };
-            let requested = pending.len();
-            let mut failed = Vec::new();
-            let mut failure = None;
-            for (mut sink, last) in std::mem::take(&mut pending).into_iter().zip(ends) {
-                match last {
-                    // No text was emitted, so the reply can be requested again.
-                    Err(error) if !sink.has_emitted() && error != ProviderError::Cancelled => {
-                        failure.get_or_insert(error);
-                        failed.push(sink);
-                    }
-                    last => sink.end(last).await,
-                }
-            }
-            pending = failed;
-            let Some(error) = failure else { return };
-            // Some replies are complete: the server returns fewer than requested. The rest is requested at once.
-            if pending.len() < requested || self.learn(capabilities, &error) {
-                continue;
-            }
-            let Some(delay) = retry.delay(attempt, &error, rand::random()) else {
-                for sink in &mut pending {
-                    sink.end(Err(error.clone())).await;
-                }
-                return;
-            };
-            tracing::info!(host = self.http.host(), attempt, ?delay, %error, "retrying");
-            tokio::time::sleep(delay).await;
-            attempt += 1;
-        }
+impl ClientInner {
+    /// Returns the capabilities of the server, as far as they are known.
+    pub(super) fn capabilities(&self) -> Capabilities {
+        *self.capabilities.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the server's host, for messages.
+    pub(super) fn host(&self) -> String {
+        self.http.host()
     }
 
     /// Removes what the server refused, also for later requests. Returns whether a retry would send another request.
-    fn learn(&self, mut capabilities: Capabilities, error: &ProviderError) -> bool {
+    pub(super) fn learn(&self, mut capabilities: Capabilities, error: &ProviderError) -> bool {
         self.capabilities.lock().unwrap_or_else(PoisonError::into_inner).learn(error);
         capabilities.learn(error)
     }
 
-    async fn attempt(
+    /// Sends one request for the replies of all sinks. Returns the end of each reply, or the error of the request.
+    pub(super) async fn attempt(
         &self,
         request: &Request,
         capabilities: Capabilities,

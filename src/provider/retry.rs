@@ -1,4 +1,7 @@
-//! Retry policy: exponential backoff with jitter.
+//! Retries of failed requests: the loop that sends a request again, and its policy, exponential backoff with jitter.
+//!
+//! A reply is not retried after its first text was emitted, because the reader would see a second beginning. If a server
+//! returns fewer replies than requested, the missing ones are requested again.
 //!
 //! The delay doubles with each attempt. Jitter takes a random point of its upper half, so that clients that failed together
 //! do not retry together. `Retry-After` is a lower bound. If it exceeds [`Retry::longest_wait`], the error is returned at
@@ -6,7 +9,9 @@
 
 use std::time::Duration;
 
-use super::ProviderError;
+use tokio::time::Instant;
+
+use super::{ProviderError, Request, Sink, client::ClientInner};
 
 /// Number of attempts and delays between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +44,54 @@ impl Retry {
             ProviderError::Http { retry_after: Some(requested), .. } if *requested > self.longest_wait => None,
             ProviderError::Http { retry_after: Some(requested), .. } => Some(jittered.max(*requested)),
             _ => Some(jittered),
+        }
+    }
+}
+
+impl ClientInner {
+    /// Sends requests until every reply has its terminal item.
+    pub(super) async fn send_until_complete(
+        &self,
+        request: &Request,
+        mut pending: Vec<Sink>,
+        retry: Retry,
+        started: Instant,
+    ) {
+        let mut attempt = 1;
+        loop {
+            let capabilities = self.capabilities();
+            let ends = match self.attempt(request, capabilities, &mut pending, started).await {
+                Ok(ends) => ends,
+                Err(error) => vec![Err(error); pending.len()],
+            };
+            let requested = pending.len();
+            let mut failed = Vec::new();
+            let mut failure = None;
+            for (mut sink, last) in std::mem::take(&mut pending).into_iter().zip(ends) {
+                match last {
+                    // No text was emitted, so the reply can be requested again.
+                    Err(error) if !sink.has_emitted() && error != ProviderError::Cancelled => {
+                        failure.get_or_insert(error);
+                        failed.push(sink);
+                    }
+                    last => sink.end(last).await,
+                }
+            }
+            pending = failed;
+            let Some(error) = failure else { return };
+            // Some replies are complete: the server returns fewer than requested. The rest is requested at once.
+            if pending.len() < requested || self.learn(capabilities, &error) {
+                continue;
+            }
+            let Some(delay) = retry.delay(attempt, &error, rand::random()) else {
+                for sink in &mut pending {
+                    sink.end(Err(error.clone())).await;
+                }
+                return;
+            };
+            tracing::info!(host = self.host(), attempt, ?delay, %error, "retrying");
+            tokio::time::sleep(delay).await;
+            attempt += 1;
         }
     }
 }
