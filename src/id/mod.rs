@@ -3,10 +3,10 @@
 //! Each kind of entity has its own newtype, so that a tree's id cannot be passed as a node's id. The host passes in the
 //! [`IdSource`] that generates ids. The store's row numbers are not part of this module.
 
-mod local;
+mod local_id;
 mod source;
 
-pub use local::{LocalId, LocalIdError, LocalPattern, PatternText};
+pub use local_id::{LocalId, LocalIdError, LocalPattern, PatternText};
 pub use source::{IdSource, RandomIds};
 
 use std::{fmt, str::FromStr};

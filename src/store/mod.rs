@@ -9,11 +9,11 @@
 //! meaning of an operation are in [`crate::ops`].
 
 mod agents;
+mod choose_local_id;
 mod database_location;
 mod envelope_compression;
 mod error;
 mod lease_permission;
-mod local_ids;
 mod mutation;
 mod mutation_rules;
 mod mutation_targets;
@@ -26,6 +26,7 @@ mod query;
 mod reader;
 mod receipt;
 mod reports;
+mod resolve_local_id;
 mod search_records;
 mod searched_text;
 mod session_state_rules;

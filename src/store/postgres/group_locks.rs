@@ -20,7 +20,7 @@ use super::{
 use crate::{
     id::NodeId,
     session_state::{CompiledRules, TurnRecord},
-    store::{Change, Mutation, PurgeTarget, Result, local_ids::wanted_local_id},
+    store::{Change, Mutation, PurgeTarget, Result, choose_local_id::wanted_local_id},
     types::{LinkTarget, NewNode, Parent, SummarySubject},
 };
 

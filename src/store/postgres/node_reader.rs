@@ -3,8 +3,8 @@
 use super::{
     complete_nodes,
     decode::{CONTINUATIONS, FROM, NODE, NodeKey, envelope_text, get, id, int, number, opt_int, time, undecodable},
-    local_ids,
     path::{self, PgAnchor},
+    resolve_local_id::resolve_local_id,
     snapshot::PostgresSnapshot,
     tables::{documents, links, trees},
     uuid::Uuid,
@@ -77,7 +77,7 @@ impl NodeReader for PostgresSnapshot<'_> {
     }
 
     fn resolve(&self, tree: TreeId, text: &str) -> Result<LocalIdLookup> {
-        local_ids::resolve(self, self.tree_key(tree)?, text)
+        resolve_local_id(self, self.tree_key(tree)?, text)
     }
 
     fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>> {

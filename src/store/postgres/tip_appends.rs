@@ -23,8 +23,9 @@ use crate::{
     id::{LocalId, NodeId, SessionId},
     session_state::{CompiledRules, TurnRecord},
     store::{
-        AppendedNode, Change, ChangeKind, Mutation, Receipt, Result, envelope_compression,
-        local_ids::wanted_local_id,
+        AppendedNode, Change, ChangeKind, Mutation, Receipt, Result,
+        choose_local_id::wanted_local_id,
+        envelope_compression,
         new_node::{TurnFigures, hash_of},
     },
     types::{AuthorType, EdgeKind, NewNode, Parent},

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     store::{
         AppendedNode, Result, StoreError,
-        local_ids::wanted_local_id,
+        choose_local_id::wanted_local_id,
         new_node::{TurnFigures, TurnOrder, hash_of},
     },
     types::{AuthorType, EdgeKind, NewNode, Parent},

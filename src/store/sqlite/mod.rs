@@ -36,6 +36,7 @@ mod purge_rewrite;
 mod quick_check;
 mod rebuild;
 mod recount;
+mod resolve_local_id;
 mod row_checksums;
 mod search_filter;
 mod search_reader;

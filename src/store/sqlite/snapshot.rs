@@ -7,8 +7,9 @@ use rusqlite::params;
 use super::tables::visibility_marks::HIDDEN_BY;
 use super::{
     decode::{FROM, NODE, NodeRow},
-    local_ids, path,
+    path,
     pool::ConnectionPool,
+    resolve_local_id::resolve_local_id,
     session_state, shared_text, sibling_page,
     tables::{
         agents, delegations, documents, leases, links, memory,
@@ -128,7 +129,7 @@ impl NodeReader for SqliteSnapshot<'_> {
     }
 
     fn resolve(&self, tree: TreeId, text: &str) -> Result<LocalIdLookup> {
-        local_ids::resolve(self, trees::row(&self.conn, tree)?, text)
+        resolve_local_id(self, trees::row(&self.conn, tree)?, text)
     }
 
     fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>> {

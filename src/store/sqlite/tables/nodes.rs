@@ -12,7 +12,7 @@ use crate::{
     id::{LocalId, NodeId},
     store::{
         Result, StoreError,
-        local_ids::longer_local_id,
+        choose_local_id::longer_local_id,
         sqlite::{
             decode,
             insert::{MultiInsert, in_order},

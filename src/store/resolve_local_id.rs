@@ -1,17 +1,13 @@
-//! Rules of local ids on every backend: the id of a new node, and suggestions for a mistyped one.
-//!
-//! A new node gets the shortest local id. If it is taken in the tree, the id grows by a character until it is free.
+//! Rules of every backend for the nodes that a local id or its beginning names, and suggestions for a mistyped one.
 
-use super::{LocalIdLookup, Result, StoreError};
+use super::{
+    LocalIdLookup, Result,
+    choose_local_id::{LONGEST_LOCAL_ID, SHORTEST_LOCAL_ID},
+};
 use crate::{
     id::{LocalId, NodeId},
-    types::{NewNode, Node},
+    types::Node,
 };
-
-/// Length of a derived local id that is free in its tree.
-const SHORTEST: usize = 6;
-/// Maximum length of a derived local id.
-const LONGEST: usize = 16;
 
 /// Maximum number of suggestions.
 const MAX_HINTS: usize = 3;
@@ -20,31 +16,15 @@ pub(super) const MAX_CANDIDATES: i64 = 10;
 /// Maximum number of local ids, the newest, that are compared.
 pub(super) const MAX_COMPARED_IDS: i64 = 200_000;
 
-/// The local id that a new node gets if it is free in the tree.
-pub(super) fn wanted_local_id(node: &NewNode) -> LocalId {
-    node.local.clone().unwrap_or_else(|| LocalId::derive(node.id, SHORTEST))
-}
-
-/// The next local id of a new node whose last one is taken. A given id is replaced by the derived one; if it is the derived
-/// one already, it becomes longer.
-pub(super) fn longer_local_id(node: &NewNode, taken: &LocalId) -> Result<LocalId> {
-    let is_given = node.local.as_ref() == Some(taken) && *taken != LocalId::derive(node.id, SHORTEST);
-    let longer = if is_given { SHORTEST } else { taken.len().max(SHORTEST) + 1 };
-    if longer > LONGEST {
-        return Err(StoreError::Conflict(format!("node {} exists already", node.id)));
-    }
-    Ok(LocalId::derive(node.id, longer))
-}
-
 /// The lengths at which a text may be cut to a local id, the longest first: a text longer than the local id continues
 /// with the ULID's random part, from which the local id was cut.
 pub(super) fn cuts(text: &str) -> impl Iterator<Item = &str> {
-    (SHORTEST..=text.len()).rev().map(|length| &text[..length])
+    (SHORTEST_LOCAL_ID..=text.len()).rev().map(|length| &text[..length])
 }
 
 /// True if a text is a local id of the node, or a longer one.
 pub(super) fn is_local_id_of(text: &str, node: NodeId) -> bool {
-    LocalId::derive(node, LONGEST).starts_with(text)
+    LocalId::derive(node, LONGEST_LOCAL_ID).starts_with(text)
 }
 
 /// The result of a lookup that found these nodes; without any, the nearest local ids are suggested.

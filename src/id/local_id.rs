@@ -2,7 +2,7 @@
 //!
 //! A local id is a prefix of the *random* part of the node's ULID (its characters 11 to 26), not of the whole. The
 //! first ten characters are a clock: all nodes of a quarter of an hour share six of them, and every local id would grow
-//! to ten characters or more. Six characters are 30 random bits. `store/local_ids.rs` chooses the length.
+//! to ten characters or more. Six characters are 30 random bits. `store/choose_local_id.rs` chooses the length.
 
 use std::{fmt, ops::Deref};
 

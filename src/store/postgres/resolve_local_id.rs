@@ -1,7 +1,6 @@
-//! Local ids: nodes found by them, suggestions, and the ids of new nodes.
+//! Search for the nodes that a local id or its beginning names, and suggestions for a mistyped one.
 
 use super::{
-    apply::PgChangeApplier,
     decode::{FROM, NODE, get},
     snapshot::PostgresSnapshot,
     uuid::Uuid,
@@ -10,16 +9,12 @@ use crate::{
     id::{LocalId, PatternText},
     store::{
         LocalIdLookup, NodeReader as _, Result,
-        local_ids::{
-            LocalIdHints, MAX_CANDIDATES, MAX_COMPARED_IDS, cuts, is_local_id_of, longer_local_id, lookup,
-            wanted_local_id,
-        },
+        resolve_local_id::{LocalIdHints, MAX_CANDIDATES, MAX_COMPARED_IDS, cuts, is_local_id_of, lookup},
     },
-    types::NewNode,
 };
 
 /// Finds the nodes of a tree that a text names: a full id, a local id or the beginning of one.
-pub(super) fn resolve(snapshot: &PostgresSnapshot<'_>, tree: Uuid, text: &str) -> Result<LocalIdLookup> {
+pub(super) fn resolve_local_id(snapshot: &PostgresSnapshot<'_>, tree: Uuid, text: &str) -> Result<LocalIdLookup> {
     let one = |node| LocalIdLookup::One(Box::new(node));
     let pattern = match PatternText::read(text) {
         Some(PatternText::Full(id)) => return Ok(snapshot.node(id)?.map_or(LocalIdLookup::None(Vec::new()), one)),
@@ -48,24 +43,4 @@ fn nearest(snapshot: &PostgresSnapshot<'_>, tree: Uuid, wanted: &str) -> Result<
         hints.compare(get(&row, 0)?);
     }
     Ok(hints.nearest())
-}
-
-impl PgChangeApplier<'_> {
-    /// The shortest local id that is free in the tree.
-    pub(super) fn local_id(&mut self, node: &NewNode, tree: Uuid) -> Result<LocalId> {
-        let mut local = wanted_local_id(node);
-        loop {
-            let key = (tree, local.as_str().to_owned());
-            let sql = "SELECT id FROM nodes WHERE tree = $1 AND local_id = $2";
-            // The group's reads compare only the wanted one.
-            let is_compared = self.state.compared_ids.remove(&node.id);
-            let taken = self.state.taken_ids.contains(&key)
-                || !is_compared && self.conn.query_opt(sql, &[&tree, &key.1])?.is_some();
-            if !taken {
-                self.state.taken_ids.insert(key);
-                return Ok(local);
-            }
-            local = longer_local_id(node, &local)?;
-        }
-    }
 }
