@@ -1,7 +1,7 @@
 //! The error of every command and tool call: a code, a message and an optional hint.
 //!
 //! One type for the executor, the host's tools, the web and the workspace, so that a model reads every failure in the
-//! same form. Conversions from the errors of lower layers are in `exec/error.rs`.
+//! same form. Conversions from the errors of lower layers are in `exec/tool_errors.rs`.
 
 use crate::types::worded;
 
