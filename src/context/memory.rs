@@ -11,7 +11,7 @@ use crate::{
     types::{PinTarget, section, truncate_bytes},
 };
 
-use super::{Inclusion, InclusionReason, PinReport, node_renderer::escape_headers};
+use super::{Inclusion, OmissionReason, PinReport, node_renderer::escape_headers};
 
 /// Minimum tokens of a truncated pin; a smaller one is omitted.
 const MIN_PIN_TOKENS: u32 = 24;
@@ -86,7 +86,7 @@ struct PinContent {
     /// Command that prints the whole content.
     command: String,
     /// Reason for omission regardless of the budget.
-    excluded_by: Option<InclusionReason>,
+    excluded_by: Option<OmissionReason>,
 }
 
 impl PinContent {
@@ -94,9 +94,9 @@ impl PinContent {
         Ok(match target {
             PinTarget::Node(id) => {
                 let Some(node) = snapshot.node(*id)? else { return Ok(Self::missing()) };
-                let pruned = node.state.hidden_by.is_some().then_some(InclusionReason::Pruned);
-                let excluded = node.state.excluded.then_some(InclusionReason::Excluded);
-                let purged = node.purged_at.is_some().then_some(InclusionReason::Purged);
+                let pruned = node.state.hidden_by.is_some().then_some(OmissionReason::Pruned);
+                let excluded = node.state.excluded.then_some(OmissionReason::Excluded);
+                let purged = node.purged_at.is_some().then_some(OmissionReason::Purged);
                 let command = format!("→ view {} full", node.local);
                 Self { text: node.content, command, excluded_by: pruned.or(excluded).or(purged) }
             }
@@ -123,7 +123,7 @@ impl PinContent {
     }
 
     fn missing() -> Self {
-        Self { text: String::new(), command: String::new(), excluded_by: Some(InclusionReason::Empty) }
+        Self { text: String::new(), command: String::new(), excluded_by: Some(OmissionReason::Empty) }
     }
 
     /// Returns the content up to a token limit, with the command that prints the rest.
@@ -137,7 +137,7 @@ impl PinContent {
             return (escape_headers(text).into_owned(), Inclusion::Full);
         }
         if tokens < MIN_PIN_TOKENS {
-            return (format!("[about {all} tokens · {}]", self.command), Inclusion::Omitted(InclusionReason::Budget));
+            return (format!("[about {all} tokens · {}]", self.command), Inclusion::Omitted(OmissionReason::Budget));
         }
         let mut share = text.len() as u64 * u64::from(tokens) / u64::from(all);
         let mut start = truncate_bytes(text, usize::try_from(share).unwrap_or(usize::MAX));
@@ -148,7 +148,7 @@ impl PinContent {
         let rest = all.saturating_sub(tokenizer.tokens(start));
         (
             format!("{}\n[about {rest} tokens more · {}]", escape_headers(start), self.command),
-            Inclusion::Truncated(InclusionReason::Budget),
+            Inclusion::Truncated(OmissionReason::Budget),
         )
     }
 }

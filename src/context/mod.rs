@@ -55,4 +55,4 @@ pub use assemble::{AssembledPrompt, ContextRequest, assemble};
 pub use command_rounds::{CommandResult, CommandRound};
 pub use error::ContextError;
 pub use options::{ContextOptions, DEFAULT_WINDOW_TOKENS, Rendering, Strategy};
-pub use report::{ContextReport, ContextSection, Inclusion, InclusionReason, NodeReport, PinReport};
+pub use report::{ContextReport, ContextSection, Inclusion, NodeReport, OmissionReason, PinReport};

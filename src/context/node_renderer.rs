@@ -9,7 +9,7 @@ use crate::{
     types::{AuthorType, EdgeKind, Mode, Node, Role, Timestamp},
 };
 
-use super::{InclusionReason, Rendering, past_commands::answered_part};
+use super::{OmissionReason, Rendering, past_commands::answered_part};
 
 /// Reader of the nodes and rendering options.
 pub(super) struct NodeRenderer {
@@ -35,19 +35,19 @@ impl NodeRenderer {
     }
 
     /// Returns the reason to omit a node regardless of the budget.
-    pub(super) fn omission_reason(&self, node: &Node) -> Option<InclusionReason> {
+    pub(super) fn omission_reason(&self, node: &Node) -> Option<OmissionReason> {
         if node.state.hidden_by.is_some() {
-            Some(InclusionReason::Pruned)
+            Some(OmissionReason::Pruned)
         } else if node.state.excluded {
-            Some(InclusionReason::Excluded)
+            Some(OmissionReason::Excluded)
         } else if node.kind == EdgeKind::Annotation {
-            Some(InclusionReason::Annotation)
+            Some(OmissionReason::Annotation)
         } else if node.kind == EdgeKind::Thought && !(self.aware && node.author == self.agent) {
-            Some(InclusionReason::Thought)
+            Some(OmissionReason::Thought)
         } else if node.purged_at.is_some() {
-            Some(InclusionReason::Purged)
+            Some(OmissionReason::Purged)
         } else if self.words(node).is_empty() {
-            Some(InclusionReason::Empty)
+            Some(OmissionReason::Empty)
         } else {
             None
         }

@@ -6,7 +6,7 @@ use crate::{
 };
 
 use super::{
-    ContextSection, Inclusion, InclusionReason, NodeReport,
+    ContextSection, Inclusion, NodeReport, OmissionReason,
     cut_middle::truncate_node,
     node_renderer::NodeRenderer,
     past_commands::{HostResult, PastCommands},
@@ -136,9 +136,9 @@ impl<'w> RenderedNodes<'w> {
                 let shown = rendered.next_if(|rendered| rendered.node.id == candidate.node.id);
                 let inclusion = match (candidate.excluded_by, shown) {
                     (Some(reason), _) => Inclusion::Omitted(reason),
-                    (None, Some(shown)) if shown.cut => Inclusion::Truncated(InclusionReason::Budget),
+                    (None, Some(shown)) if shown.cut => Inclusion::Truncated(OmissionReason::Budget),
                     (None, Some(_)) => Inclusion::Full,
-                    (None, None) => Inclusion::Omitted(InclusionReason::Budget),
+                    (None, None) => Inclusion::Omitted(OmissionReason::Budget),
                 };
                 let node = &candidate.node;
                 NodeReport {

@@ -66,17 +66,17 @@ pub enum Inclusion {
     Full,
     /// Partly in the prompt.
     #[serde(rename = "cut")]
-    Truncated(InclusionReason),
+    Truncated(OmissionReason),
     /// Not in the prompt.
     #[serde(rename = "out")]
-    Omitted(InclusionReason),
+    Omitted(OmissionReason),
 }
 
 /// Reason why a node or pin is omitted or truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum InclusionReason {
+pub enum OmissionReason {
     /// The token budget is used up.
     Budget,
     /// The node is pruned.
@@ -93,7 +93,7 @@ pub enum InclusionReason {
     Empty,
 }
 
-impl InclusionReason {
+impl OmissionReason {
     /// Returns the reason in words.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -14,7 +14,7 @@ use crate::{
 };
 
 use super::{
-    ContextError, ContextOptions, InclusionReason, Rendering, Strategy,
+    ContextError, ContextOptions, OmissionReason, Rendering, Strategy,
     cut_middle::is_worth_cutting,
     node_renderer::NodeRenderer,
     past_commands::{self, PastCommands},
@@ -41,7 +41,7 @@ pub(super) struct WindowCandidate {
     /// Tokens of the node, including its header.
     pub(super) tokens: u32,
     /// Reason for omission regardless of the budget.
-    pub(super) excluded_by: Option<InclusionReason>,
+    pub(super) excluded_by: Option<OmissionReason>,
     /// True if the node alone is too long; `tokens` is then its limit.
     pub(super) truncated: bool,
     /// Commands and thoughts of an own reply of an earlier turn, or imported calls.
@@ -167,7 +167,7 @@ impl WindowParams<'_> {
         next: &mut WindowCandidate,
         shown: &mut HostResultTokens,
     ) -> StoreResult<()> {
-        let can_act = matches!(next.excluded_by, None | Some(InclusionReason::Empty));
+        let can_act = matches!(next.excluded_by, None | Some(OmissionReason::Empty));
         if !can_act || self.view.is_current(&next.node) {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use crate::support::sample_tree as play;
 use loomtree::{
     context::{
         AssembledPrompt, CommandResult, CommandRound, ContextError, ContextOptions, ContextRequest, ContextSection,
-        Inclusion, InclusionReason, Rendering, Strategy, assemble,
+        Inclusion, OmissionReason, Rendering, Strategy, assemble,
     },
     id::NodeId,
     ops::{Actor, Loom, NodeDraft, SplitAt, TreeDraft},
@@ -242,7 +242,7 @@ fn depths(made: &AssembledPrompt, fate: Inclusion) -> Vec<u32> {
     made.report.path.iter().filter(|node| node.inclusion == fate).map(|node| node.depth).collect()
 }
 
-const OUT: Inclusion = Inclusion::Omitted(InclusionReason::Budget);
+const OUT: Inclusion = Inclusion::Omitted(OmissionReason::Budget);
 
 #[test]
 fn a_reference_to_an_omitted_node_yields_a_hint() {
@@ -376,7 +376,7 @@ fn the_middle_strategy_omits_the_middle() {
     let (_, root) = play.owner.create_tree(TreeDraft::new(NodeDraft::text(long))).unwrap();
     let last = *line(&play, root.id, 300, "The lighthouse was dark that summer.").last().unwrap();
     let made = assembled(&play.loom, "collaborator", last, options).unwrap();
-    assert_eq!(depths(&made, Inclusion::Truncated(InclusionReason::Budget)), [0]);
+    assert_eq!(depths(&made, Inclusion::Truncated(OmissionReason::Budget)), [0]);
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn a_node_longer_than_the_window_is_truncated_in_its_middle() {
     let id = play.owner.append(Parent::Node(play.nine), NodeDraft::text(long)).unwrap().nodes[0].id;
     let options = ContextOptions { window: 5_000, ..LIVE };
     let made = assembled(&play.loom, "collaborator", id, options).unwrap();
-    assert_eq!(depths(&made, Inclusion::Truncated(InclusionReason::Budget)), [5]);
+    assert_eq!(depths(&made, Inclusion::Truncated(OmissionReason::Budget)), [5]);
     let text = shown(&made);
     assert!(text.contains("\\→ prune line 0 of"), "the beginning");
     assert!(text.contains("\\→ prune line 2999 of"), "the end");
@@ -447,23 +447,23 @@ fn omitted_nodes_are_reported_with_their_reason() {
         (made.report.path.iter().map(|node| node.inclusion).collect::<Vec<_>>(), text.contains("a secret thought"))
     };
     let (own, shown_own) = fates("collaborator");
-    assert_eq!(own[2], Inclusion::Omitted(InclusionReason::Excluded));
+    assert_eq!(own[2], Inclusion::Omitted(OmissionReason::Excluded));
     assert_eq!(
         own[8..],
         [
             Inclusion::Full,
-            Inclusion::Omitted(InclusionReason::Annotation),
-            Inclusion::Omitted(InclusionReason::Empty),
+            Inclusion::Omitted(OmissionReason::Annotation),
+            Inclusion::Omitted(OmissionReason::Empty),
             Inclusion::Full
         ]
     );
     assert!(shown_own, "its own thought");
     let (bare, shown_bare) = fates("subject");
-    assert_eq!(bare[8], Inclusion::Omitted(InclusionReason::Thought));
+    assert_eq!(bare[8], Inclusion::Omitted(OmissionReason::Thought));
     assert!(!shown_bare);
     play.owner.prune(last).unwrap();
     let made = assembled(&play.loom, "collaborator", last, LIVE).unwrap();
-    assert_eq!(made.report.path.last().unwrap().inclusion, Inclusion::Omitted(InclusionReason::Pruned));
+    assert_eq!(made.report.path.last().unwrap().inclusion, Inclusion::Omitted(OmissionReason::Pruned));
     assert!(!shown(&made).contains("2: words"));
 }
 
@@ -492,7 +492,7 @@ fn pins_include_their_content_within_the_budget() {
     collaborator.pin(play.tree, PinTarget::Node(play.marie)).unwrap();
     let made = assembled(&play.loom, "collaborator", play.tired, ContextOptions { window: 6_000, ..LIVE }).unwrap();
     let fates: Vec<Inclusion> = made.report.pins.iter().map(|pin| pin.inclusion).collect();
-    assert_eq!(fates[..2], [Inclusion::Full, Inclusion::Truncated(InclusionReason::Budget)], "{:?}", made.report.pins);
+    assert_eq!(fates[..2], [Inclusion::Full, Inclusion::Truncated(OmissionReason::Budget)], "{:?}", made.report.pins);
     let text = shown(&made);
     assert!(text.contains("    The lighthouse was dark."), "{text}");
     assert!(text.contains("tokens more · → read doc:\"notes\" section:\"Motivation\"]"), "{text}");

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use clap::ValueEnum;
 use loomtree::{
-    context::{AssembledPrompt, ContextOptions, ContextReport, Inclusion, InclusionReason, Rendering, Strategy},
+    context::{AssembledPrompt, ContextOptions, ContextReport, Inclusion, OmissionReason, Rendering, Strategy},
     ops::OpsError,
     ops::require_visible,
     provider::{MODEL_VARIABLE, resolve},
@@ -152,7 +152,7 @@ fn report(report: &ContextReport, cx: &mut CommandContext<'_>) -> Result<()> {
 }
 
 fn inclusion(inclusion: Inclusion) -> String {
-    let said = |what: &str, why: InclusionReason| format!("{what}: {}", why.as_str());
+    let said = |what: &str, why: OmissionReason| format!("{what}: {}", why.as_str());
     match inclusion {
         Inclusion::Full => "in".to_owned(),
         Inclusion::Truncated(why) => said("cut", why),

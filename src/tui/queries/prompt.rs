@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::LookupRequest;
 use crate::{
-    context::{ContextReport, Inclusion, InclusionReason},
+    context::{ContextReport, Inclusion, OmissionReason},
     exec::counts::thousands,
     id::NodeId,
     ops::OpsError,
@@ -88,7 +88,7 @@ impl LookupRequest<'_> {
                 Span::styled(fate, palette.style(ColorRole::Mark)),
                 Span::styled(text::truncate(&words, max_columns), style),
             ];
-            let is_excluded = part.inclusion == Inclusion::Omitted(InclusionReason::Excluded);
+            let is_excluded = part.inclusion == Inclusion::Omitted(OmissionReason::Excluded);
             items.push(ListItem {
                 line: Line::from(line),
                 detail: Vec::new(),
