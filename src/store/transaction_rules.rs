@@ -9,33 +9,33 @@ use super::{Change, Receipt, Result, StoreError, undo_rules::is_reversal};
 use crate::id::AgentId;
 
 /// The thread that has an open transaction, if any. A change that this thread sends past it would wait for it forever.
-pub(super) type Borrower = Arc<Mutex<Option<ThreadId>>>;
+pub(super) type TransactionOwner = Arc<Mutex<Option<ThreadId>>>;
 
-/// Marks this thread as the one with the open transaction until the mark is dropped.
-pub(super) fn borrow_here(borrower: &Borrower) -> BorrowMark {
+/// Makes this thread the owner of the open transaction until the guard is dropped.
+pub(super) fn claim_transaction(owner: &TransactionOwner) -> TransactionOwnerGuard {
     let thread = thread::current().id();
-    *borrower.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
-    BorrowMark { borrower: Arc::clone(borrower), thread }
+    *owner.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+    TransactionOwnerGuard { owner: Arc::clone(owner), thread }
 }
 
-/// The mark of a thread with an open transaction. The next transaction may have begun before this one is dropped.
-pub(super) struct BorrowMark {
-    borrower: Borrower,
+/// Guard of a thread with an open transaction. The next transaction may have begun before this one is dropped.
+pub(super) struct TransactionOwnerGuard {
+    owner: TransactionOwner,
     thread: ThreadId,
 }
 
-impl Drop for BorrowMark {
+impl Drop for TransactionOwnerGuard {
     fn drop(&mut self) {
-        let mut borrower = self.borrower.lock().unwrap_or_else(PoisonError::into_inner);
-        if *borrower == Some(self.thread) {
-            *borrower = None;
+        let mut owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
+        if *owner == Some(self.thread) {
+            *owner = None;
         }
     }
 }
 
 /// Refuses a call past the open transaction of this thread.
-pub(super) fn check_not_borrowed_here(borrower: &Borrower) -> Result<()> {
-    if *borrower.lock().unwrap_or_else(PoisonError::into_inner) == Some(thread::current().id()) {
+pub(super) fn check_no_open_transaction(owner: &TransactionOwner) -> Result<()> {
+    if *owner.lock().unwrap_or_else(PoisonError::into_inner) == Some(thread::current().id()) {
         return Err(refused("this thread has an open transaction; use the actor that the transaction passes"));
     }
     Ok(())

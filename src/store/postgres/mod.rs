@@ -77,7 +77,7 @@ pub(super) use self::{transfer_from_file::transfer_from_file, transfer_to_file::
 use super::{
     Change, Location, OpenOptions, PendingCommit, RebuildReport, Result, Snapshot, Store, StoreError, Transaction,
     VerifyReport, Watch,
-    transaction_rules::{Borrower, check_not_borrowed_here},
+    transaction_rules::{TransactionOwner, check_no_open_transaction},
 };
 
 /// Time after which a connection is lost whose server does not acknowledge what was sent, unless the URL says another.
@@ -111,7 +111,7 @@ pub(super) fn open(url: &str, options: &OpenOptions) -> Result<PostgresStore> {
     migrate::migrate(&conn, &name, options)?;
     drop(conn);
     let writer = if options.read_only { None } else { Some(PgWriterHandle::start(server, options)?) };
-    Ok(PostgresStore { pool, writer, name, options: options.clone(), borrower: Borrower::default() })
+    Ok(PostgresStore { pool, writer, name, options: options.clone(), transaction_owner: TransactionOwner::default() })
 }
 
 /// A store in a database of a PostgreSQL server.
@@ -121,7 +121,7 @@ pub struct PostgresStore {
     writer: Option<PgWriterHandle>,
     name: String,
     options: OpenOptions,
-    borrower: Borrower,
+    transaction_owner: TransactionOwner,
 }
 
 impl std::fmt::Debug for PostgresStore {
@@ -133,7 +133,7 @@ impl std::fmt::Debug for PostgresStore {
 impl PostgresStore {
     /// The writer. Fails for a store that only reads, and on a thread with an open transaction.
     fn writer(&self) -> Result<&PgWriterHandle> {
-        check_not_borrowed_here(&self.borrower)?;
+        check_no_open_transaction(&self.transaction_owner)?;
         self.writer.as_ref().ok_or_else(|| StoreError::ReadOnly { path: self.name.clone().into() })
     }
 }
@@ -153,7 +153,7 @@ impl Store for PostgresStore {
     fn begin(&self) -> Result<Arc<dyn Transaction>> {
         self.writer()?;
         let writer = WriteConnection::new(self.pool.server().clone(), &self.options);
-        Ok(Arc::new(PostgresTransaction::begin(writer, &self.borrower)?))
+        Ok(Arc::new(PostgresTransaction::begin(writer, &self.transaction_owner)?))
     }
 
     fn database_id(&self) -> Result<Option<String>> {

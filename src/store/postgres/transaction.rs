@@ -18,7 +18,8 @@ use crate::{
         Change, PendingCommit, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport,
         Watch,
         transaction_rules::{
-            BorrowMark, Borrower, TransactionChanges, TransactionProgress, borrow_here, nested, outside,
+            TransactionChanges, TransactionOwner, TransactionOwnerGuard, TransactionProgress, claim_transaction,
+            nested, outside,
         },
     },
 };
@@ -30,7 +31,7 @@ struct PgTransactionState {
     /// True if the transaction was read: what follows depends on it.
     has_read: bool,
     /// Until the transaction ends.
-    mark: Option<BorrowMark>,
+    owner_guard: Option<TransactionOwnerGuard>,
 }
 
 /// An open transaction.
@@ -39,11 +40,11 @@ pub(super) struct PostgresTransaction {
 }
 
 impl PostgresTransaction {
-    pub(super) fn begin(mut writer: WriteConnection, borrower: &Borrower) -> Result<Self> {
+    pub(super) fn begin(mut writer: WriteConnection, owner: &TransactionOwner) -> Result<Self> {
         begin_alone(&mut writer)?;
-        let mark = Some(borrow_here(borrower));
+        let owner_guard = Some(claim_transaction(owner));
         let (progress, changes) = (TransactionProgress::Open(()), TransactionChanges::default());
-        Ok(Self { state: Mutex::new(PgTransactionState { writer, progress, changes, has_read: false, mark }) })
+        Ok(Self { state: Mutex::new(PgTransactionState { writer, progress, changes, has_read: false, owner_guard }) })
     }
 
     fn state(&self) -> MutexGuard<'_, PgTransactionState> {
@@ -169,7 +170,7 @@ impl Transaction for PostgresTransaction {
             state.writer.roll_back();
         }
         state.progress = TransactionProgress::Ended;
-        state.mark = None;
+        state.owner_guard = None;
         result
     }
 }

@@ -24,7 +24,8 @@ use crate::{
         Change, PendingCommit, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport,
         Watch,
         transaction_rules::{
-            BorrowMark, Borrower, TransactionChanges, TransactionProgress, borrow_here, nested, outside,
+            TransactionChanges, TransactionOwner, TransactionOwnerGuard, TransactionProgress, claim_transaction,
+            nested, outside,
         },
     },
 };
@@ -34,18 +35,18 @@ pub(super) struct LentWriter {
     writer: Option<Box<WriterThread>>,
     back: mpsc::SyncSender<Box<WriterThread>>,
     /// Until the writer is returned.
-    mark: Option<BorrowMark>,
+    owner_guard: Option<TransactionOwnerGuard>,
     changes: TransactionChanges,
 }
 
 impl LentWriter {
     pub(super) fn new(writer: WriterThread, back: mpsc::SyncSender<Box<WriterThread>>) -> Self {
-        Self { writer: Some(Box::new(writer)), back, mark: None, changes: TransactionChanges::default() }
+        Self { writer: Some(Box::new(writer)), back, owner_guard: None, changes: TransactionChanges::default() }
     }
 
-    /// Marks this thread as the borrower until the writer is returned.
-    pub(super) fn borrowed_by_this_thread(mut self, borrower: &Borrower) -> Self {
-        self.mark = Some(borrow_here(borrower));
+    /// Marks this thread as the owner of the transaction until the writer is returned.
+    pub(super) fn owned_by_this_thread(mut self, owner: &TransactionOwner) -> Self {
+        self.owner_guard = Some(claim_transaction(owner));
         self
     }
 
@@ -109,7 +110,7 @@ impl DerefMut for LentWriter {
 
 impl Drop for LentWriter {
     fn drop(&mut self) {
-        self.mark = None;
+        self.owner_guard = None;
         if let Some(mut writer) = self.writer.take() {
             writer.roll_back();
             // The writer thread waits for it.

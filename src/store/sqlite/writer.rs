@@ -30,7 +30,7 @@ use crate::{
     session_state::CompiledRules,
     store::{
         Change, OpenOptions, Receipt, Result, StoreError,
-        transaction_rules::{Borrower, check_not_borrowed_here},
+        transaction_rules::{TransactionOwner, check_no_open_transaction},
     },
 };
 
@@ -48,7 +48,7 @@ pub(super) struct WriterHandle {
     path: PathBuf,
     pub(super) tokenizers: ChangePreparer,
     pub(super) rules: Arc<CompiledRules>,
-    borrower: Borrower,
+    transaction_owner: TransactionOwner,
     pub(super) idle: Arc<WriterSlot>,
 }
 
@@ -83,15 +83,16 @@ impl WriterHandle {
             path,
             tokenizers: ChangePreparer::default(),
             rules,
-            borrower: Borrower::default(),
+            transaction_owner: TransactionOwner::default(),
             idle,
         })
     }
 
     /// Creates a writer that refuses all changes, for a read-only store.
     pub(super) fn read_only(path: PathBuf) -> Self {
-        let (tokenizers, borrower, idle) = (ChangePreparer::default(), Borrower::default(), Arc::default());
-        Self { queue: None, thread: None, path, tokenizers, rules: Arc::default(), borrower, idle }
+        let (tokenizers, transaction_owner, idle) =
+            (ChangePreparer::default(), TransactionOwner::default(), Arc::default());
+        Self { queue: None, thread: None, path, tokenizers, rules: Arc::default(), transaction_owner, idle }
     }
 
     /// Queues a change; returns its prepared form, shared with the writer thread.
@@ -128,11 +129,11 @@ impl WriterHandle {
         let (reply, lent) = mpsc::sync_channel(1);
         self.idle.send(self.queue()?, WriteJob::Transaction(reply));
         let lent = lent.recv().map_err(|_| StoreError::Closed)??;
-        Ok(lent.borrowed_by_this_thread(&self.borrower))
+        Ok(lent.owned_by_this_thread(&self.transaction_owner))
     }
 
     pub(super) fn queue(&self) -> Result<&mpsc::Sender<WriteJob>> {
-        check_not_borrowed_here(&self.borrower)?;
+        check_no_open_transaction(&self.transaction_owner)?;
         self.queue.as_ref().ok_or_else(|| StoreError::ReadOnly { path: self.path.clone() })
     }
 }
