@@ -190,7 +190,7 @@ fn message(
 pub fn is_change(entry: &JournalEntry) -> bool {
     let silent = matches!(
         entry.op,
-        Op::Session | Op::Turn | Op::Plan | Op::Memory | Op::Pin | Op::Unpin | Op::Stash | Op::Unstash | Op::Record
+        Op::Session | Op::Turn | Op::Todo | Op::Memory | Op::Pin | Op::Unpin | Op::Stash | Op::Unstash | Op::Record
     );
     // Links and marks of an import come after its nodes.
     let is_rest = entry.op == Op::Import && !matches!(entry.change.as_str(), "create_tree" | "append");

@@ -163,10 +163,10 @@ fn past_tense(tool: &str) -> Option<&'static str> {
 
 /// Converts a journal entry to a step; `None` if it is no action on the tree's nodes.
 fn step(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<TraceStep>> {
-    use Op::{Agent, Archive, CreateTree, Delegate, Import, Plan, Purge, Rename, Session, Turn, WriteDocument};
+    use Op::{Agent, Archive, CreateTree, Delegate, Import, Purge, Rename, Session, Todo, Turn, WriteDocument};
     let is_move = entry.change == "update_session" && entry.node.is_some();
     let own = match entry.op {
-        CreateTree | Rename | Archive | Purge | WriteDocument | Agent | Import | Turn | Plan | Delegate => {
+        CreateTree | Rename | Archive | Purge | WriteDocument | Agent | Import | Turn | Todo | Delegate => {
             return Ok(None);
         }
         Session if !is_move => return Ok(None),

@@ -118,7 +118,7 @@ fn main_verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) ->
         Op::Turn if change == Kind::UpdateSession => (session_verb(node), Own),
         Op::Turn if change == Kind::ReceiveTurn => ("received", Own),
         Op::Turn => ("wrote in a turn", Own),
-        Op::Plan => match change {
+        Op::Todo => match change {
             Kind::AddTodo => ("planned an item", Own),
             Kind::FinishTodo => ("finished an item", Own),
             Kind::UpdateTodo => ("changed an item", Own),

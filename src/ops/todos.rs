@@ -33,7 +33,7 @@ impl Actor {
             let id = TodoId::new(self.loom.ids.ulid(self.loom.now()));
             Mutation::AddTodo(Box::new(NewTodo { id, session: scope.session, turn: scope.turn, draft: item.clone() }))
         };
-        self.commit(Op::Plan, items.iter().map(new).collect())?;
+        self.commit(Op::Todo, items.iter().map(new).collect())?;
         self.loom.todos(scope)
     }
 
@@ -43,7 +43,7 @@ impl Actor {
     /// If the item is not open, the outcome is empty, or the store fails.
     pub fn finish_todo(&self, todo: TodoId, status: TodoStatus, outcome: &str) -> Result<Receipt> {
         let outcome = outcome.trim().to_owned();
-        self.commit(Op::Plan, vec![Mutation::FinishTodo { todo, status, outcome }])
+        self.commit(Op::Todo, vec![Mutation::FinishTodo { todo, status, outcome }])
     }
 
     /// Changes the text or the position of an open item.
@@ -51,7 +51,7 @@ impl Actor {
     /// # Errors
     /// If the item is not open, its new title is empty, or the store fails.
     pub fn update_todo(&self, todo: TodoId, patch: TodoPatch) -> Result<Receipt> {
-        self.commit(Op::Plan, vec![Mutation::UpdateTodo { todo, patch }])
+        self.commit(Op::Todo, vec![Mutation::UpdateTodo { todo, patch }])
     }
 
     /// Carries open items of an earlier turn over into this plan: those of the newest turn that has any. Returns the
@@ -64,7 +64,7 @@ impl Actor {
         let Some(newest) = left.iter().map(|todo| todo.turn).max() else { return Ok(Vec::new()) };
         left.retain(|todo| todo.turn == newest);
         let taken = left.iter().map(|todo| Mutation::CarryOverTodo { todo: todo.id, turn: scope.turn });
-        self.commit(Op::Plan, taken.collect())?;
+        self.commit(Op::Todo, taken.collect())?;
         Ok(left)
     }
 }

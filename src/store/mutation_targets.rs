@@ -40,7 +40,7 @@ pub(super) enum MutationFamily {
     Document,
     Memory,
     Unjournaled,
-    Plan,
+    Todo,
     Purge(PurgeTarget),
     Undo,
 }
@@ -82,7 +82,7 @@ impl Mutation {
             | Self::RecordTokenUsage { .. }
             | Self::RecordSystemPrompt { .. } => MutationFamily::Unjournaled,
             Self::AddTodo(_) | Self::FinishTodo { .. } | Self::UpdateTodo { .. } | Self::CarryOverTodo { .. } => {
-                MutationFamily::Plan
+                MutationFamily::Todo
             }
             Self::Purge(target) => MutationFamily::Purge(*target),
             Self::Undo { .. } => MutationFamily::Undo,

@@ -28,7 +28,7 @@ impl Op {
                 | Self::Redo
                 | Self::Memory
                 | Self::Turn
-                | Self::Plan
+                | Self::Todo
                 | Self::Delegate
         )
     }

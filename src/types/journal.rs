@@ -64,7 +64,7 @@ coded! {
         /// Appended the message or the replies of a model's turn.
         Turn = "turn", 26;
         /// Added todos, or changed their status.
-        Plan = "plan", 27;
+        Todo = "plan", 27;
         /// Delegated work, or did delegated work.
         Delegate = "delegate", 28;
         /// Pinned a node or a document in the agent's context.

@@ -263,7 +263,7 @@ impl PgChangeApplier<'_> {
             MutationFamily::Document => self.apply_document(mutation),
             MutationFamily::Memory => self.apply_memory(mutation),
             MutationFamily::Unjournaled => self.apply_unjournaled(mutation),
-            MutationFamily::Plan => self.apply_plan(mutation),
+            MutationFamily::Todo => self.apply_todo(mutation),
             MutationFamily::Purge(target) => Ok((ChangeKind::Purge, Some(super::purge::purge(self, target)?))),
             MutationFamily::Undo => Err(StoreError::Refused("an undo cannot be part of an undo".to_owned())),
         }

@@ -7,7 +7,7 @@ use super::{
 use crate::store::{ChangeKind, Mutation, Result, mutation_rules::already_closed};
 
 impl ChangeApplier<'_> {
-    pub(super) fn apply_plan(&mut self, mutation: &Mutation) -> Result<Applied> {
+    pub(super) fn apply_todo(&mut self, mutation: &Mutation) -> Result<Applied> {
         let (conn, at) = (self.conn, self.change.at);
         let (kind, session) = match mutation {
             Mutation::AddTodo(todo) => {

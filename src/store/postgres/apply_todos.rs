@@ -1,4 +1,4 @@
-//! Application of plans: todos are added, changed, finished and carried over.
+//! Application of mutations of todos: they are added, changed, finished and carried over.
 
 use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl PgChangeApplier<'_> {
-    pub(super) fn apply_plan(&mut self, mutation: &Mutation) -> Result<Applied> {
+    pub(super) fn apply_todo(&mut self, mutation: &Mutation) -> Result<Applied> {
         let at = self.change.at.as_millis();
         let (kind, session) = match mutation {
             Mutation::AddTodo(todo) => {
