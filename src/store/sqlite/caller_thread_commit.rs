@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::{
-    job_queue::{IdleSlot, MIN_CHECKPOINT_TRANSACTIONS, WriteJob},
+    job_queue::{IdleWriterState, MIN_CHECKPOINT_TRANSACTIONS, WriteJob},
     prepared_change::PreparedChange,
     writer::{WriterHandle, WriterThread},
 };
@@ -27,10 +27,10 @@ const MAX_BYTES: usize = 128 * 1024;
 /// Maximum pause after a commit for which the next change wakes the writer thread.
 const MAX_BUSY_PAUSE: Duration = Duration::from_micros(10);
 /// Committed changes whose words the writer thread reads at once.
-const WORDLESS_CHANGES: usize = 16;
+const MAX_UNTOKENIZED_CHANGES: usize = 16;
 
 /// The writer in a caller's hands. Rolls back an open transaction when it is dropped, as after a panic.
-struct BorrowedWriter<'s>(MutexGuard<'s, IdleSlot>);
+struct BorrowedWriter<'s>(MutexGuard<'s, IdleWriterState>);
 
 #[allow(clippy::expect_used)] // created with a writer, which nothing takes
 impl Deref for BorrowedWriter<'_> {
@@ -60,12 +60,12 @@ impl WriterHandle {
     /// If one of several fails, all are returned: in the queue the others do not fail with it.
     pub(super) fn commit_here(&self, changes: Vec<Change>) -> std::result::Result<Vec<Result<Receipt>>, Vec<Change>> {
         let Some((nodes, bytes)) = small_appends(&changes) else { return Err(changes) };
-        let (Ok(queue), Some(slot)) = (self.queue(), self.idle.try_slot()) else { return Err(changes) };
-        let is_busy = slot.committed.is_some_and(|committed| committed.elapsed() < MAX_BUSY_PAUSE);
-        if is_busy || slot.writer.is_none() {
+        let (Ok(queue), Some(state)) = (self.queue(), self.idle.try_state()) else { return Err(changes) };
+        let is_busy = state.committed.is_some_and(|committed| committed.elapsed() < MAX_BUSY_PAUSE);
+        if is_busy || state.writer.is_none() {
             return Err(changes);
         }
-        let mut writer = BorrowedWriter(slot);
+        let mut writer = BorrowedWriter(state);
         let unindexed = writer.cache.unindexed.as_ref();
         if unindexed.is_none_or(|unindexed| unindexed.is_due_after(nodes, bytes)) {
             return Err(changes);
@@ -89,17 +89,17 @@ impl WriterHandle {
         };
         writer.uncheckpointed += 1;
         let is_checkpoint_due = writer.uncheckpointed == MIN_CHECKPOINT_TRANSACTIONS;
-        writer.0.wordless.extend(works);
-        let wordless = match writer.0.wordless.len() {
-            WORDLESS_CHANGES.. => std::mem::take(&mut writer.0.wordless),
+        writer.0.untokenized_changes.extend(works);
+        let untokenized_changes = match writer.0.untokenized_changes.len() {
+            MAX_UNTOKENIZED_CHANGES.. => std::mem::take(&mut writer.0.untokenized_changes),
             _ => Vec::new(),
         };
         drop(writer);
         if is_checkpoint_due {
             self.idle.send(queue, WriteJob::CheckpointDue);
         }
-        if !wordless.is_empty() {
-            self.idle.send(queue, WriteJob::Words(wordless));
+        if !untokenized_changes.is_empty() {
+            self.idle.send(queue, WriteJob::Words(untokenized_changes));
         }
         Ok(receipts.into_iter().map(Ok).collect())
     }

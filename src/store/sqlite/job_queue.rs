@@ -49,40 +49,40 @@ impl WriteJob {
 
 /// The writer while its thread sleeps.
 #[derive(Default)]
-pub(super) struct WriterSlot {
-    slot: Mutex<IdleSlot>,
+pub(super) struct IdleWriter {
+    state: Mutex<IdleWriterState>,
     queued: AtomicUsize,
 }
 
 #[derive(Default)]
-pub(super) struct IdleSlot {
+pub(super) struct IdleWriterState {
     /// `None` while the writer thread works, or the writer is lent.
     pub(super) writer: Option<WriterThread>,
     /// End of the last commit of a caller.
     pub(super) committed: Option<Instant>,
     /// Committed changes that are not tokenized yet.
-    pub(super) wordless: Vec<Arc<PreparedChange>>,
+    pub(super) untokenized_changes: Vec<Arc<PreparedChange>>,
 }
 
-impl fmt::Debug for WriterSlot {
+impl fmt::Debug for IdleWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WriterSlot").field("queued", &self.queued).finish_non_exhaustive()
+        f.debug_struct("IdleWriter").field("queued", &self.queued).finish_non_exhaustive()
     }
 }
 
-impl WriterSlot {
-    /// Returns the slot, unless another thread uses it or a job is queued.
-    pub(super) fn try_slot(&self) -> Option<MutexGuard<'_, IdleSlot>> {
-        let slot = match self.slot.try_lock() {
-            Ok(slot) => slot,
-            Err(TryLockError::Poisoned(slot)) => slot.into_inner(),
+impl IdleWriter {
+    /// Returns the state, unless another thread uses it or a job is queued.
+    pub(super) fn try_state(&self) -> Option<MutexGuard<'_, IdleWriterState>> {
+        let state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        (self.queued.load(Ordering::SeqCst) == 0).then_some(slot)
+        (self.queued.load(Ordering::SeqCst) == 0).then_some(state)
     }
 
-    fn slot(&self) -> MutexGuard<'_, IdleSlot> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, IdleWriterState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends a job. A failure means that the writer thread ended.
@@ -95,18 +95,18 @@ impl WriterSlot {
 
     /// True if the writer should checkpoint once no caller commits for a while.
     fn is_checkpoint_due(&self) -> bool {
-        self.slot().writer.as_ref().is_some_and(|writer| writer.uncheckpointed >= MIN_CHECKPOINT_TRANSACTIONS)
+        self.state().writer.as_ref().is_some_and(|writer| writer.uncheckpointed >= MIN_CHECKPOINT_TRANSACTIONS)
     }
 
     /// Checkpoints unless a caller has committed within the idle time.
     fn checkpoint(&self) {
-        let mut slot = self.slot();
-        let is_idle = slot.committed.is_none_or(|committed| committed.elapsed() >= CHECKPOINT_IDLE);
-        if let Some(mut writer) = slot.writer.take_if(|_| is_idle) {
+        let mut state = self.state();
+        let is_idle = state.committed.is_none_or(|committed| committed.elapsed() >= CHECKPOINT_IDLE);
+        if let Some(mut writer) = state.writer.take_if(|_| is_idle) {
             // Without the lock, so that a caller queues its change instead of waiting.
-            drop(slot);
+            drop(state);
             writer.checkpoint();
-            self.slot().writer = Some(writer);
+            self.state().writer = Some(writer);
         }
     }
 }
@@ -114,7 +114,7 @@ impl WriterSlot {
 /// The writer thread's end of the queue.
 pub(super) struct JobQueue {
     pub(super) jobs: mpsc::Receiver<WriteJob>,
-    pub(super) idle: Arc<WriterSlot>,
+    pub(super) idle: Arc<IdleWriter>,
 }
 
 impl JobQueue {
@@ -136,7 +136,7 @@ impl JobQueue {
 
     /// Leaves the writer to callers until a job needs it. Returns both; `None` if the store was dropped.
     pub(super) fn recv_idle(&self, writer: WriterThread) -> Option<(WriterThread, WriteJob)> {
-        self.idle.slot().writer = Some(writer);
+        self.idle.state().writer = Some(writer);
         let mut tokenizer = WordTokenizer::default();
         loop {
             let received = if self.idle.is_checkpoint_due() {
@@ -148,13 +148,13 @@ impl JobQueue {
                 Ok(WriteJob::CheckpointDue) => {}
                 Ok(WriteJob::Words(changes)) => PreparedChange::read_words(&changes, &mut tokenizer),
                 Ok(job) => {
-                    let writer = self.idle.slot().writer.take()?;
+                    let writer = self.idle.state().writer.take()?;
                     self.uncount(&job);
                     return Some((writer, job));
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => self.idle.checkpoint(),
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
-                    drop(self.idle.slot().writer.take());
+                    drop(self.idle.state().writer.take());
                     return None;
                 }
             }

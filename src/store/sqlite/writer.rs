@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use super::{
     apply::ChangeApplier,
     fts_index,
-    job_queue::{JobQueue, Task, WriteJob, WriterSlot},
+    job_queue::{IdleWriter, JobQueue, Task, WriteJob},
     prepared_change::{ChangePreparer, PreparedChange},
     purge_rewrite, session_state,
     staged_change::{SLICE_PAUSE, SlicePace, StagedChange, StagedPart},
@@ -49,7 +49,7 @@ pub(super) struct WriterHandle {
     pub(super) tokenizers: ChangePreparer,
     pub(super) rules: Arc<CompiledRules>,
     transaction_owner: TransactionOwner,
-    pub(super) idle: Arc<WriterSlot>,
+    pub(super) idle: Arc<IdleWriter>,
 }
 
 impl WriterHandle {
@@ -60,7 +60,7 @@ impl WriterHandle {
         marked: Vec<MarkReplacement>,
     ) -> Result<Self> {
         let (queue, jobs) = mpsc::channel();
-        let idle = Arc::<WriterSlot>::default();
+        let idle = Arc::<IdleWriter>::default();
         let jobs = JobQueue { jobs, idle: Arc::clone(&idle) };
         conn.busy_timeout(Duration::ZERO)?;
         let worker = WriterThread {
