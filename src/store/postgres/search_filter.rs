@@ -68,7 +68,7 @@ impl PgConditions {
     }
 
     /// Excludes the thoughts of agents other than the filter's reader.
-    pub(super) fn and_readable(mut self, filter: &WordFilter) -> Self {
+    pub(super) fn exclude_unreadable_thoughts(mut self, filter: &WordFilter) -> Self {
         if let Some(reader) = filter.reader {
             let thought = self.push(EdgeKind::Thought.code());
             self.add(&format!("(n.kind <> {thought} OR n.author = ?)"), Uuid(reader.to_bytes()));

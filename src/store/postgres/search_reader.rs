@@ -155,7 +155,8 @@ impl SearchReader for PostgresSnapshot<'_> {
         let number = |turn: &u64| i64::try_from(*turn).unwrap_or(i64::MAX);
         let (from, to) = (number(turns.start()), number(turns.end()));
         let filter = WordFilter { session: None, ..filter.clone() };
-        let (conditions, limit) = (PgConditions::of(&filter, 5).and_readable(&filter), Self::row_limit(&filter, most));
+        let (conditions, limit) =
+            (PgConditions::of(&filter, 5).exclude_unreadable_thoughts(&filter), Self::row_limit(&filter, most));
         let params = conditions.with(&[&key, &from, &to, &limit]);
         let sql = format!(
             "SELECT {NODE} {FROM} WHERE n.session = $1 AND n.turn >= $2 AND n.turn <= $3{} ORDER BY n.turn LIMIT $4",

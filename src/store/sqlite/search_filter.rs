@@ -94,7 +94,7 @@ impl Conditions {
     }
 
     /// Excludes the thoughts of agents other than the reader from the rows of `n`.
-    pub(super) fn and_readable(&mut self, conn: &Connection, reader: Option<AgentId>) -> Result<()> {
+    pub(super) fn exclude_unreadable_thoughts(&mut self, conn: &Connection, reader: Option<AgentId>) -> Result<()> {
         if let Some(reader) = reader {
             self.sql.push_str(" AND (+n.kind <> ? OR +n.author = ?)");
             self.values.extend([EdgeKind::Thought.code().into(), agents::row(conn, reader)?.into()]);

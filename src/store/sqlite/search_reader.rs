@@ -183,7 +183,7 @@ fn session_turns(
     limit: u32,
 ) -> Result<Vec<Node>> {
     let mut within = Conditions::of(conn, &WordFilter { session: None, ..filter.clone() }, "n", "created_at")?;
-    within.and_readable(conn, filter.reader)?;
+    within.exclude_unreadable_thoughts(conn, filter.reader)?;
     let row = sessions::row(conn, session)?;
     let sql = format!(
         "SELECT {NODE} {FROM} WHERE n.session = ? AND n.turn >= ? AND n.turn <= ?{} ORDER BY n.turn",
