@@ -284,7 +284,7 @@ impl FixedSections {
         let own = [&self.agent_prompt, &self.tree_prompt, &self.state, &self.memory_text];
         let own = own.into_iter().map(|text| (None, text.as_str()));
         let nodes = rendered.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
-        let nodes = nodes.chain(rendered.acts().map(|text| (None, text)));
+        let nodes = nodes.chain(rendered.command_and_result_texts().map(|text| (None, text)));
         let (message, oldest) = (&message, rendered.newest_first().last());
         let agent = request.agent.id();
         let hint = references.hint(snapshot, HintWindow { agent, message, oldest, shown: &mut own.chain(nodes) });

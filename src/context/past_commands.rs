@@ -75,31 +75,31 @@ pub(super) fn answered_part(node: &Node) -> &str {
 /// Reads what was done with a reply; `None` if there is nothing to show. Of other agents' replies, only imported calls are
 /// shown.
 pub(super) fn read(snapshot: &dyn Snapshot, view: &NodeRenderer, node: &Node) -> Result<Option<PastCommands>> {
-    let acts = node.raw.is_some() || node.tool.calls.is_some();
-    if !view.aware || node.author_type != AuthorType::Model || !acts {
+    let has_commands = node.raw.is_some() || node.tool.calls.is_some();
+    if !view.aware || node.author_type != AuthorType::Model || !has_commands {
         return Ok(None);
     }
     let of_kind = |kind| snapshot.children(node.id, &ChildFilter { kind: Some(kind), pruned: false, limit: 64 });
     let (mut reports, mut results): (Vec<Node>, Vec<Node>) =
         of_kind(EdgeKind::Tool)?.into_iter().partition(is_late_report);
-    let mut acts = PastCommands::default();
+    let mut past = PastCommands::default();
     if node.author == view.agent {
         for thought in of_kind(EdgeKind::Thought)?.iter().filter(|thought| thought.author == view.agent) {
             let words = first_words(&one_line(&thought.content), MAX_THOUGHT_CHARS);
-            push_line(&mut acts.text, &format!("[thought: {words}]"));
+            push_line(&mut past.text, &format!("[thought: {words}]"));
         }
     } else {
         results.retain(|result| command(result).is_none());
         reports.clear();
     }
     if !results.is_empty() {
-        push_line(&mut acts.text, &did_line(node, &results));
+        push_line(&mut past.text, &did_line(node, &results));
     }
     if node.author == view.agent {
         let shown = results.iter().filter(|result| is_host_tool(result)).chain(&reports);
-        acts.results = shown.map(host_result).collect();
+        past.results = shown.map(host_result).collect();
     }
-    Ok((!acts.text.is_empty()).then_some(acts))
+    Ok((!past.text.is_empty()).then_some(past))
 }
 
 /// Reads the results of host tools of replies, without what else was done.
@@ -239,12 +239,12 @@ fn outcome(result: &Node) -> String {
             (1, text) if text.len() <= MAX_QUOTED_RESULT_BYTES => format!("{saw} \"{}\"", one_line(text)),
             (lines, _) => format!("{saw} {}", count(lines as u64, "line")),
         },
-        None => taken_back(result).map(|what| format!(" {what}")).unwrap_or_default(),
+        None => reverted_operations(result).map(|what| format!(" {what}")).unwrap_or_default(),
     }
 }
 
 /// Names the operations that an undo took back or a redo made again.
-fn taken_back(result: &Node) -> Option<String> {
+fn reverted_operations(result: &Node) -> Option<String> {
     let name = result.tool.name.as_deref()?;
     let is_reverting = [Tool::Undo, Tool::Redo].iter().any(|tool| tool.name() == name);
     let operations = result.content.lines().skip(1).filter_map(|line| line.split_once("done: "));

@@ -56,7 +56,7 @@ impl WindowCandidate {
 
     /// Sets the results and returns their tokens. The last results are whole as far as `room` reaches, in tokens.
     fn set_results(&mut self, room: u32, longest: u32, view: &NodeRenderer) -> u32 {
-        let results = self.acts.as_ref().map_or(&[][..], |acts| &acts.results);
+        let results = self.past_commands.as_ref().map_or(&[][..], |commands| &commands.results);
         if results.is_empty() {
             return 0;
         }

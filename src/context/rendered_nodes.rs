@@ -33,7 +33,7 @@ struct RenderedText<'w> {
     /// True if the node continues the text of the node before it.
     continues: bool,
     /// Commands and thoughts of an own reply, or imported calls.
-    acts: Option<&'w PastCommands>,
+    past_commands: Option<&'w PastCommands>,
     /// Results of host tools after the node, with their tokens, which `tokens` includes.
     results: Option<(&'w str, u32)>,
 }
@@ -62,18 +62,19 @@ impl<'w> RenderedNodes<'w> {
     }
 
     /// Returns what the agent did with its replies, and the results of host tools, as they are shown.
-    pub(super) fn acts(&self) -> impl Iterator<Item = &str> {
-        let texts =
-            |shown: &RenderedText<'w>| [shown.acts.map(|acts| &*acts.text), shown.results.map(|(text, _)| text)];
+    pub(super) fn command_and_result_texts(&self) -> impl Iterator<Item = &str> {
+        let texts = |shown: &RenderedText<'w>| {
+            [shown.past_commands.map(|commands| &*commands.text), shown.results.map(|(text, _)| text)]
+        };
         self.nodes.iter().flat_map(texts).flatten()
     }
 
     /// Returns the files whose text a result shows, with the node before the result and the turn of the result, newest node
     /// first.
     pub(super) fn read_files(&self) -> impl Iterator<Item = (&'w Node, &'w str, u64)> {
-        self.nodes.iter().rev().filter_map(|shown| Some((shown.node, shown.acts?, shown.results?.0))).flat_map(
-            |(node, acts, shown)| {
-                let whole = acts.results.iter().rev().filter(move |result| !shown.contains(&result.stub));
+        self.nodes.iter().rev().filter_map(|shown| Some((shown.node, shown.past_commands?, shown.results?.0))).flat_map(
+            |(node, commands, shown)| {
+                let whole = commands.results.iter().rev().filter(move |result| !shown.contains(&result.stub));
                 whole.filter_map(move |result| result.read.as_ref().map(|(path, turn)| (node, &**path, *turn)))
             },
         )
@@ -81,12 +82,12 @@ impl<'w> RenderedNodes<'w> {
 
     /// Returns the results of host tools, also those that are reduced to a line.
     pub(super) fn host_results(&self) -> impl Iterator<Item = &'w HostResult> {
-        self.nodes.iter().filter_map(|shown| shown.acts).flat_map(|acts| &acts.results)
+        self.nodes.iter().filter_map(|shown| shown.past_commands).flat_map(|commands| &commands.results)
     }
 
     /// Returns true if what the agent did with a reply is rendered.
     pub(super) fn shows_acts(&self, reply: NodeId) -> bool {
-        self.nodes.iter().any(|rendered| rendered.node.id == reply && rendered.acts.is_some())
+        self.nodes.iter().any(|rendered| rendered.node.id == reply && rendered.past_commands.is_some())
     }
 
     /// Returns true if a node is rendered.
@@ -167,8 +168,9 @@ fn render_node<'w>(view: &NodeRenderer, candidate: &'w WindowCandidate, before: 
     let node = &candidate.node;
     let mut text = view.header(node, before);
     let mut tokens = view.estimate_tokens(&text);
-    let acts = candidate.acts.as_ref().map_or(0, |acts| view.estimate_tokens(&acts.text) + 1);
-    let others = tokens + MESSAGE_OVERHEAD_TOKENS + acts + results_tokens(&candidate.results, view);
+    let command_tokens =
+        candidate.past_commands.as_ref().map_or(0, |commands| view.estimate_tokens(&commands.text) + 1);
+    let others = tokens + MESSAGE_OVERHEAD_TOKENS + command_tokens + results_tokens(&candidate.results, view);
     let room = candidate.tokens.saturating_sub(others);
     if candidate.truncated && view.tokens(node) > room {
         let words = truncate_node(view, node, room);
@@ -178,10 +180,10 @@ fn render_node<'w>(view: &NodeRenderer, candidate: &'w WindowCandidate, before: 
         tokens += view.tokens(node);
         text.push_str(&view.content(node));
     }
-    if let Some(acts) = &candidate.acts {
+    if let Some(commands) = &candidate.past_commands {
         let gap = if node.content.trim().is_empty() { "" } else { "\n\n" };
-        tokens += view.estimate_tokens(&acts.text) + 1;
-        text = format!("{}{gap}{}", text.trim_end_matches('\n'), acts.text);
+        tokens += view.estimate_tokens(&commands.text) + 1;
+        text = format!("{}{gap}{}", text.trim_end_matches('\n'), commands.text);
         if gap.is_empty() {
             text = text.replacen("---[", "---\n[", 1);
         }
@@ -193,5 +195,13 @@ fn render_node<'w>(view: &NodeRenderer, candidate: &'w WindowCandidate, before: 
     });
     // For an aware agent each half has its own header.
     let continues = !view.aware && before.is_some_and(|before| node.is_second_half_of(before));
-    RenderedText { node, text, tokens, cut: candidate.truncated, continues, acts: candidate.acts.as_ref(), results }
+    RenderedText {
+        node,
+        text,
+        tokens,
+        cut: candidate.truncated,
+        continues,
+        past_commands: candidate.past_commands.as_ref(),
+        results,
+    }
 }

@@ -45,7 +45,7 @@ pub(super) struct WindowCandidate {
     /// True if the node alone is too long; `tokens` is then its limit.
     pub(super) truncated: bool,
     /// Commands and thoughts of an own reply of an earlier turn, or imported calls.
-    pub(super) acts: Option<PastCommands>,
+    pub(super) past_commands: Option<PastCommands>,
     /// Results of host tools after the reply; empty if there are none.
     pub(super) results: String,
 }
@@ -157,7 +157,14 @@ impl WindowParams<'_> {
                     + MESSAGE_OVERHEAD_TOKENS
             }
         };
-        WindowCandidate { node, tokens, excluded_by: out, truncated: false, acts: None, results: String::new() }
+        WindowCandidate {
+            node,
+            tokens,
+            excluded_by: out,
+            truncated: false,
+            past_commands: None,
+            results: String::new(),
+        }
     }
 
     /// Adds what was done with a reply. A reply of commands alone is included for that.
@@ -171,12 +178,12 @@ impl WindowParams<'_> {
         if !can_act || self.view.is_current(&next.node) {
             return Ok(());
         }
-        let Some(acts) = past_commands::read(snapshot, self.view, &next.node)? else { return Ok(()) };
+        let Some(commands) = past_commands::read(snapshot, self.view, &next.node)? else { return Ok(()) };
         if next.excluded_by.take().is_some() {
             next.tokens = self.view.estimate_tokens(&self.view.header(&next.node, None)) + MESSAGE_OVERHEAD_TOKENS;
         }
-        next.tokens += self.view.estimate_tokens(&acts.text) + 1;
-        next.acts = Some(acts);
+        next.tokens += self.view.estimate_tokens(&commands.text) + 1;
+        next.past_commands = Some(commands);
         shown.set_results(next, self.options.prompt_tokens() / TOOL_RESULT_DIVISOR, self.view);
         Ok(())
     }
