@@ -102,7 +102,7 @@ pub struct AssembledPrompt {
 pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result<AssembledPrompt, ContextError> {
     let to = snapshot.node(request.leaf)?.ok_or(ContextError::NoNode(request.leaf))?;
     let tree = snapshot.tree(to.tree)?.ok_or(ContextError::NoTree(to.tree))?;
-    let view = NodeRenderer {
+    let renderer = NodeRenderer {
         agent: request.agent.id(),
         aware: request.agent.profile.permissions.has(Permission::LoomAware),
         current: request.rounds.iter().map(|round| round.after).collect(),
@@ -113,16 +113,16 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
         tokenizer: request.options.tokenizer,
         calibration: request.options.calibration,
     };
-    let is_plain_text = tree.mode == Mode::Buffer && !view.aware;
+    let is_plain_text = tree.mode == Mode::Buffer && !renderer.aware;
     let mut fixed = if is_plain_text {
         FixedSections::default()
     } else {
-        FixedSections::read(snapshot, request, &view, (&tree, &to))?
+        FixedSections::read(snapshot, request, &renderer, (&tree, &to))?
     };
     fixed.asked = request.instruction.map(|asked| asked_text(asked, is_plain_text)).unwrap_or_default();
-    let (tokens, steady_tokens) = fixed.remaining_tokens(&view, request.options.prompt_tokens())?;
+    let (tokens, steady_tokens) = fixed.remaining_tokens(&renderer, request.options.prompt_tokens())?;
     let params = WindowParams {
-        view: &view,
+        renderer: &renderer,
         options: &request.options,
         tree: &tree,
         versions: request.versions,
@@ -131,17 +131,17 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
         steady_tokens,
     };
     let window = params.choose(snapshot, request.leaf)?;
-    let rendered = RenderedNodes::new(&view, &window, std::mem::take(&mut fixed.rounds));
+    let rendered = RenderedNodes::new(&renderer, &window, std::mem::take(&mut fixed.rounds));
     if rendered.contains(fixed.input.as_ref().map_or(request.leaf, |(id, _)| *id)) {
         fixed.input = None;
     }
-    if view.aware && view.is_stable() {
+    if renderer.aware && renderer.is_stable() {
         fixed.ambient.extend(ambient::path_line(rendered.newest_first()));
     }
     fixed.ambient.extend(changed_line(snapshot, request, &rendered, &fixed.session_state)?);
-    let memory = fixed.memory.text(&|reply| view.current.contains(&reply) || rendered.shows_acts(reply));
+    let memory = fixed.memory.text(&|reply| renderer.current.contains(&reply) || rendered.shows_commands(reply));
     // Older actions may take the place of those left out. They must not need more tokens than were reserved.
-    if view.estimate_tokens(&memory) <= view.estimate_tokens(&fixed.memory_text) {
+    if renderer.estimate_tokens(&memory) <= renderer.estimate_tokens(&fixed.memory_text) {
         fixed.memory_text = memory;
     }
     let hint = fixed.hint(snapshot, request, &tree, &rendered);
@@ -149,7 +149,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     let (path, earlier, pins) = (rendered.report(&window), window.earlier(), std::mem::take(&mut fixed.memory.pins));
     let system = [&fixed.agent_prompt, &fixed.tree_prompt, &fixed.instructions].map(String::as_str);
     let system = system.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
-    let mut pieces = fixed.pieces(&view, rendered);
+    let mut pieces = fixed.pieces(&renderer, rendered);
     if is_plain_text && request.instruction.is_some() {
         // A text model continues what comes last.
         pieces.rotate_right(1);
@@ -205,7 +205,7 @@ impl FixedSections {
     fn read(
         snapshot: &dyn Snapshot,
         request: &ContextRequest<'_>,
-        view: &NodeRenderer,
+        renderer: &NodeRenderer,
         (tree, to): (&Tree, &Node),
     ) -> Result<Self, ContextError> {
         let prompt = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -214,13 +214,13 @@ impl FixedSections {
             tree_prompt: prompt(&tree.system_context),
             ..Self::default()
         };
-        if !view.aware {
+        if !renderer.aware {
             return Ok(bare);
         }
         let memory = memory::read(
             snapshot,
             (request.agent.id(), tree.id, request.is_worker()),
-            view.tokenizer,
+            renderer.tokenizer,
             request.options.prompt_tokens() / PINS_BUDGET_DIVISOR,
         )?;
         let state = request.session.map(|session| snapshot.session_state(session.id)).transpose()?.unwrap_or_default();
@@ -230,9 +230,9 @@ impl FixedSections {
             session_state: state,
             memory_text: memory.text(&|_| false),
             memory,
-            rounds: command_rounds::render_rounds(request.rounds, view, request.options.prompt_tokens()),
-            input: input(snapshot, request, view)?,
-            ambient: ambient::lines(snapshot, request, tree, &view.names)?,
+            rounds: command_rounds::render_rounds(request.rounds, renderer, request.options.prompt_tokens()),
+            input: input(snapshot, request, renderer)?,
+            ambient: ambient::lines(snapshot, request, tree, &renderer.names)?,
             references: references(request, to),
             ..bare
         })
@@ -240,11 +240,11 @@ impl FixedSections {
 
     /// Returns the tokens that remain for the conversation, and how many of them it uses if it does not fit. A stable
     /// prompt leaves the rest for what grows within a turn.
-    fn remaining_tokens(&self, view: &NodeRenderer, budget: u32) -> Result<(u32, u32), ContextError> {
-        let sum = |texts: &[&str]| texts.iter().map(|text| view.estimate_tokens(text)).sum::<u32>();
+    fn remaining_tokens(&self, renderer: &NodeRenderer, budget: u32) -> Result<(u32, u32), ContextError> {
+        let sum = |texts: &[&str]| texts.iter().map(|text| renderer.estimate_tokens(text)).sum::<u32>();
         let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.instructions]) + MESSAGE_OVERHEAD_TOKENS;
         let mut changing = sum(&[&self.state, &self.memory_text, &ambient::block(&self.ambient), &self.asked]);
-        if view.aware && view.is_stable() {
+        if renderer.aware && renderer.is_stable() {
             changing += ambient::MAX_PATH_LINE_TOKENS;
         }
         if !self.session_state.files_touched.is_empty() {
@@ -259,7 +259,7 @@ impl FixedSections {
             return Err(ContextError::Fixed { fixed, over: fixed + MIN_WINDOW_TOKENS - budget, budget });
         }
         let tokens = budget - fixed;
-        if !view.aware || !view.is_stable() {
+        if !renderer.aware || !renderer.is_stable() {
             return Ok((tokens, tokens));
         }
         let changing = changing.next_multiple_of((budget / CHANGING_BUDGET_DIVISOR).max(1));
@@ -293,8 +293,8 @@ impl FixedSections {
     }
 
     /// Returns the pieces of the prompt in order.
-    fn pieces(self, view: &NodeRenderer, mut rendered: RenderedNodes<'_>) -> Vec<PromptPiece> {
-        let stable = view.is_stable();
+    fn pieces(self, renderer: &NodeRenderer, mut rendered: RenderedNodes<'_>) -> Vec<PromptPiece> {
+        let stable = renderer.is_stable();
         let system = [
             (ContextSection::AgentPrompt, self.agent_prompt),
             (ContextSection::TreePrompt, self.tree_prompt),
@@ -302,30 +302,29 @@ impl FixedSections {
         ];
         let own = [(ContextSection::State, self.state), (ContextSection::Memory, self.memory_text)];
         let now = [(ContextSection::Ambient, ambient::block(&self.ambient))];
-        let input = rendered.take_input(view).or(self.input.map(|(_, piece)| piece));
+        let input = rendered.take_input(renderer).or(self.input.map(|(_, piece)| piece));
         let asked = self.asked;
         let mut pieces: Vec<PromptPiece> = Vec::new();
         let mut push = |voice, kept, texts: &mut dyn Iterator<Item = (ContextSection, String)>| {
             let texts = texts.filter(|(_, text)| !text.is_empty());
-            pieces
-                .extend(texts.map(|(part, text)| {
-                    PromptPiece::new(part, voice, text.clone(), view.estimate_tokens(&text), kept)
-                }));
+            pieces.extend(texts.map(|(part, text)| {
+                PromptPiece::new(part, voice, text.clone(), renderer.estimate_tokens(&text), kept)
+            }));
         };
         push(Role::System, stable, &mut system.into_iter());
         let (first, last) = if stable { (None, Some(own)) } else { (Some(own), None) };
         push(Role::System, false, &mut first.into_iter().flatten());
-        pieces.extend(rendered.pieces(view));
+        pieces.extend(rendered.pieces(renderer));
         let mut push = |part, text: String| {
             if !text.is_empty() {
-                let tokens = view.estimate_tokens(&text);
+                let tokens = renderer.estimate_tokens(&text);
                 pieces.push(PromptPiece::new(part, Role::User, text, tokens, false));
             }
         };
         last.into_iter().flatten().chain(now).for_each(|(part, text)| push(part, text));
         pieces.extend(input);
         if !asked.is_empty() {
-            let tokens = view.estimate_tokens(&asked);
+            let tokens = renderer.estimate_tokens(&asked);
             pieces.push(PromptPiece::new(ContextSection::Instructions, Role::User, asked, tokens, false));
         }
         pieces
@@ -380,20 +379,20 @@ fn instructions(request: &ContextRequest<'_>) -> String {
 fn input(
     snapshot: &dyn Snapshot,
     request: &ContextRequest<'_>,
-    view: &NodeRenderer,
+    renderer: &NodeRenderer,
 ) -> Result<Option<(NodeId, PromptPiece)>, ContextError> {
     let Some(node) = request.input.map(|id| snapshot.node(id)).transpose()?.flatten() else { return Ok(None) };
     let mut kept = node.clone();
     kept.state.hidden_by = None;
-    if node.id == request.leaf || view.omission_reason(&kept).is_some() {
+    if node.id == request.leaf || renderer.omission_reason(&kept).is_some() {
         return Ok(None);
     }
-    let (share, header) = (request.options.prompt_tokens() / PINS_BUDGET_DIVISOR, view.header(&node, None));
-    let text = match view.tokens(&node) {
-        tokens if tokens <= share => format!("{header}{}", view.content(&node)),
-        _ => format!("{header}{}", truncate_node(view, &node, share)),
+    let (share, header) = (request.options.prompt_tokens() / PINS_BUDGET_DIVISOR, renderer.header(&node, None));
+    let text = match renderer.tokens(&node) {
+        tokens if tokens <= share => format!("{header}{}", renderer.content(&node)),
+        _ => format!("{header}{}", truncate_node(renderer, &node, share)),
     };
-    let tokens = view.estimate_tokens(&text);
+    let tokens = renderer.estimate_tokens(&text);
     Ok(Some((node.id, PromptPiece::new(ContextSection::Input, Role::User, text, tokens, false))))
 }
 

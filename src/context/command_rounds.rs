@@ -49,30 +49,30 @@ pub struct CommandRound {
 /// Renders rounds as pieces, each with the node that they follow. Their tokens stay within their share of the budget.
 pub(super) fn render_rounds(
     rounds: &[CommandRound],
-    view: &NodeRenderer,
+    renderer: &NodeRenderer,
     budget: u32,
 ) -> Vec<(NodeId, Vec<PromptPiece>)> {
     let half = budget / ROUNDS_BUDGET_DIVISOR;
     let most = if budget < LARGE_BUDGET { half } else { budget / 3 * 2 };
     let mut rest = most;
     let Some((newest, older)) = rounds.split_last() else { return Vec::new() };
-    let answers = newest.results.iter().map(|result| fit_result(&result.answer, view, &mut rest, false)).collect();
-    let mut rendered = vec![(newest.after, pieces(newest, answers, view))];
+    let answers = newest.results.iter().map(|result| fit_result(&result.answer, renderer, &mut rest, false)).collect();
+    let mut rendered = vec![(newest.after, pieces(newest, answers, renderer))];
     let mut left = half.saturating_sub(most - rest).max(budget / OLDER_BUDGET_DIVISOR);
     for round in older.iter().rev() {
         let results = round.results.iter().rev();
         let mut answers: Vec<String> =
-            results.map(|result| fit_result(&result.answer, view, &mut left, true)).collect();
+            results.map(|result| fit_result(&result.answer, renderer, &mut left, true)).collect();
         answers.reverse();
-        rendered.push((round.after, pieces(round, answers, view)));
+        rendered.push((round.after, pieces(round, answers, renderer)));
     }
     rendered.reverse();
     rendered
 }
 
 /// Returns the result if it fits the rest of the budget, or else a note. `was_shown` is true for one of an older round.
-fn fit_result(answer: &str, view: &NodeRenderer, left: &mut u32, was_shown: bool) -> String {
-    let tokens = view.estimate_tokens(answer);
+fn fit_result(answer: &str, renderer: &NodeRenderer, left: &mut u32, was_shown: bool) -> String {
+    let tokens = renderer.estimate_tokens(answer);
     if tokens <= *left {
         *left -= tokens;
         return answer.to_owned();
@@ -87,12 +87,12 @@ fn fit_result(answer: &str, view: &NodeRenderer, left: &mut u32, was_shown: bool
     }
 }
 
-fn pieces(round: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Vec<PromptPiece> {
+fn pieces(round: &CommandRound, answers: Vec<String>, renderer: &NodeRenderer) -> Vec<PromptPiece> {
     let (mut calls, mut native, mut lines, mut result_tokens) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for (result, text) in round.results.iter().zip(answers) {
         match &result.call {
             Some(call) => {
-                result_tokens += CALL_OVERHEAD_TOKENS + view.estimate_tokens(&text);
+                result_tokens += CALL_OVERHEAD_TOKENS + renderer.estimate_tokens(&text);
                 native.push(MessagePart::Result { call: call.id.clone(), text, failed: result.failed });
                 calls.push(call.clone());
             }
@@ -100,16 +100,17 @@ fn pieces(round: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Ve
         }
     }
     let mut pieces = Vec::new();
-    let piece =
-        |role, text: String, tokens| PromptPiece::new(ContextSection::Results, role, text, tokens, view.is_stable());
+    let piece = |role, text: String, tokens| {
+        PromptPiece::new(ContextSection::Results, role, text, tokens, renderer.is_stable())
+    };
     if !calls.is_empty() {
-        let tokens = calls.iter().map(|call| CALL_OVERHEAD_TOKENS + view.estimate_tokens(&call.arguments)).sum();
+        let tokens = calls.iter().map(|call| CALL_OVERHEAD_TOKENS + renderer.estimate_tokens(&call.arguments)).sum();
         pieces.push(PromptPiece { calls, ..piece(Role::Assistant, String::new(), tokens) });
         pieces.push(PromptPiece { answers: native, ..piece(Role::User, String::new(), result_tokens) });
     }
     if !lines.is_empty() {
         let text = format!("=== Results ===\n{}\n===", lines.join("\n\n"));
-        let tokens = view.estimate_tokens(&text);
+        let tokens = renderer.estimate_tokens(&text);
         pieces.push(piece(Role::User, text, tokens));
     }
     pieces

@@ -15,22 +15,22 @@ pub(super) fn is_worth_cutting(tokens: u32, most: u32) -> bool {
 
 /// Truncates a node's content to `most` tokens: its beginning and end, with a marker that names the command for the
 /// rest.
-pub(super) fn truncate_node(view: &NodeRenderer, node: &Node, most: u32) -> String {
-    let text = view.words(node).trim_end_matches('\n');
-    let all = view.estimate_tokens(text);
+pub(super) fn truncate_node(renderer: &NodeRenderer, node: &Node, most: u32) -> String {
+    let text = renderer.words(node).trim_end_matches('\n');
+    let all = renderer.estimate_tokens(text);
     let mut half = text.len() as u64 * u64::from(most.saturating_sub(MARKER_TOKENS)) / u64::from(all.max(1)) / 2;
     loop {
         let bytes = usize::try_from(half).unwrap_or(usize::MAX).min(text.len() / 2);
         let (left, right) = text_ends(text, bytes);
-        let gone = all.saturating_sub(view.estimate_tokens(left) + view.estimate_tokens(right));
-        let shown = if view.aware {
+        let gone = all.saturating_sub(renderer.estimate_tokens(left) + renderer.estimate_tokens(right));
+        let shown = if renderer.aware {
             // A half may start within a line, so each is escaped separately.
             let (left, right, id) = (escape_headers(left), escape_headers(right), &node.local);
             format!("{left}\n[about {gone} tokens of this node are not shown here · → view {id} full]\n{right}")
         } else {
             format!("{left}\n[…]\n{right}")
         };
-        if half == 0 || view.estimate_tokens(&shown) <= most {
+        if half == 0 || renderer.estimate_tokens(&shown) <= most {
             return shown;
         }
         half -= half.div_ceil(16);
@@ -38,10 +38,10 @@ pub(super) fn truncate_node(view: &NodeRenderer, node: &Node, most: u32) -> Stri
 }
 
 /// Cuts the middle of a text of so many tokens to `most`, with a note.
-pub(super) fn cut_middle(view: &NodeRenderer, (text, tokens): (&str, u32), most: u32, note: &str) -> String {
+pub(super) fn cut_middle(renderer: &NodeRenderer, (text, tokens): (&str, u32), most: u32, note: &str) -> String {
     let kept = text.len() as u64 * u64::from(most.saturating_sub(MARKER_TOKENS)) / u64::from(tokens.max(1)) / 2;
     let (left, right) = text_ends(text, usize::try_from(kept).unwrap_or(0));
-    let gone = tokens.saturating_sub(view.estimate_tokens(left) + view.estimate_tokens(right));
+    let gone = tokens.saturating_sub(renderer.estimate_tokens(left) + renderer.estimate_tokens(right));
     format!("{left}\n[about {gone} tokens are not shown here · {}]\n{right}", note.trim_matches(['[', ']']))
 }
 

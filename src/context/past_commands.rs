@@ -74,17 +74,17 @@ pub(super) fn answered_part(node: &Node) -> &str {
 
 /// Reads what was done with a reply; `None` if there is nothing to show. Of other agents' replies, only imported calls are
 /// shown.
-pub(super) fn read(snapshot: &dyn Snapshot, view: &NodeRenderer, node: &Node) -> Result<Option<PastCommands>> {
+pub(super) fn read(snapshot: &dyn Snapshot, renderer: &NodeRenderer, node: &Node) -> Result<Option<PastCommands>> {
     let has_commands = node.raw.is_some() || node.tool.calls.is_some();
-    if !view.aware || node.author_type != AuthorType::Model || !has_commands {
+    if !renderer.aware || node.author_type != AuthorType::Model || !has_commands {
         return Ok(None);
     }
     let of_kind = |kind| snapshot.children(node.id, &ChildFilter { kind: Some(kind), pruned: false, limit: 64 });
     let (mut reports, mut results): (Vec<Node>, Vec<Node>) =
         of_kind(EdgeKind::Tool)?.into_iter().partition(is_late_report);
     let mut past = PastCommands::default();
-    if node.author == view.agent {
-        for thought in of_kind(EdgeKind::Thought)?.iter().filter(|thought| thought.author == view.agent) {
+    if node.author == renderer.agent {
+        for thought in of_kind(EdgeKind::Thought)?.iter().filter(|thought| thought.author == renderer.agent) {
             let words = first_words(&one_line(&thought.content), MAX_THOUGHT_CHARS);
             push_line(&mut past.text, &format!("[thought: {words}]"));
         }
@@ -95,7 +95,7 @@ pub(super) fn read(snapshot: &dyn Snapshot, view: &NodeRenderer, node: &Node) ->
     if !results.is_empty() {
         push_line(&mut past.text, &did_line(node, &results));
     }
-    if node.author == view.agent {
+    if node.author == renderer.agent {
         let shown = results.iter().filter(|result| is_host_tool(result)).chain(&reports);
         past.results = shown.map(host_result).collect();
     }

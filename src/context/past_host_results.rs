@@ -33,21 +33,21 @@ impl HostResultTokens {
     }
 
     /// Sets the results of the next node, each of up to `longest` tokens.
-    pub(super) fn set_results(&mut self, next: &mut WindowCandidate, longest: u32, view: &NodeRenderer) {
+    pub(super) fn set_results(&mut self, next: &mut WindowCandidate, longest: u32, renderer: &NodeRenderer) {
         let group = next.node.depth / RESULT_GROUP_NODES;
         if self.group.replace(group) != Some(group) {
             self.newer += std::mem::take(&mut self.own);
         }
         let room = if self.newer <= self.most { self.most } else { 0 };
-        self.own += next.set_results(room, longest, view);
+        self.own += next.set_results(room, longest, renderer);
     }
 }
 
 impl WindowCandidate {
     /// Limits the tokens of the node. If its results take more than half of them, each becomes a line.
-    pub(super) fn shorten(&mut self, limit: u32, view: &NodeRenderer) {
-        if results_tokens(&self.results, view) > limit / 2 {
-            self.set_results(0, 0, view);
+    pub(super) fn shorten(&mut self, limit: u32, renderer: &NodeRenderer) {
+        if results_tokens(&self.results, renderer) > limit / 2 {
+            self.set_results(0, 0, renderer);
         }
         if self.tokens > limit {
             (self.tokens, self.truncated) = (limit, true);
@@ -55,27 +55,27 @@ impl WindowCandidate {
     }
 
     /// Sets the results and returns their tokens. The last results are whole as far as `room` reaches, in tokens.
-    fn set_results(&mut self, room: u32, longest: u32, view: &NodeRenderer) -> u32 {
+    fn set_results(&mut self, room: u32, longest: u32, renderer: &NodeRenderer) -> u32 {
         let results = self.past_commands.as_ref().map_or(&[][..], |commands| &commands.results);
         if results.is_empty() {
             return 0;
         }
         let mut left = room;
         let text = |result: &HostResult| {
-            let tokens = view.estimate_tokens(&result.text);
+            let tokens = renderer.estimate_tokens(&result.text);
             let is_cut = is_worth_cutting(tokens, longest);
             let shown = if is_cut { longest } else { tokens }.max(1);
             if shown > left {
                 return result.stub.clone();
             }
             left -= shown;
-            if is_cut { shorten_result(result, longest, view) } else { result.text.clone() }
+            if is_cut { shorten_result(result, longest, renderer) } else { result.text.clone() }
         };
         let mut texts: Vec<String> = results.iter().rev().map(text).collect();
         texts.reverse();
-        let before = results_tokens(&self.results, view);
+        let before = results_tokens(&self.results, renderer);
         self.results = format!("=== Results ===\n{}\n===", texts.join("\n\n"));
-        let tokens = results_tokens(&self.results, view);
+        let tokens = results_tokens(&self.results, renderer);
         self.tokens = self.tokens.saturating_sub(before) + tokens;
         tokens
     }
@@ -83,11 +83,11 @@ impl WindowCandidate {
 
 /// Shortens a result to about `longest` tokens: without the frames of backtraces in the standard library, and without its
 /// middle if it is still too long.
-fn shorten_result(result: &HostResult, longest: u32, view: &NodeRenderer) -> String {
+fn shorten_result(result: &HostResult, longest: u32, renderer: &NodeRenderer) -> String {
     let text = without_library_frames(&result.text);
-    let tokens = view.estimate_tokens(&text);
+    let tokens = renderer.estimate_tokens(&text);
     if is_worth_cutting(tokens, longest) {
-        return cut_middle(view, (&text, tokens), longest, &result.stub);
+        return cut_middle(renderer, (&text, tokens), longest, &result.stub);
     }
     format!("{text}\n[frames in /rustc are not shown here · {}]", result.stub.trim_matches(['[', ']']))
 }
@@ -106,6 +106,6 @@ fn without_library_frames(text: &str) -> String {
 }
 
 /// Returns the tokens of a node's results with those of their message.
-pub(super) fn results_tokens(results: &str, view: &NodeRenderer) -> u32 {
-    if results.is_empty() { 0 } else { view.estimate_tokens(results) + MESSAGE_OVERHEAD_TOKENS }
+pub(super) fn results_tokens(results: &str, renderer: &NodeRenderer) -> u32 {
+    if results.is_empty() { 0 } else { renderer.estimate_tokens(results) + MESSAGE_OVERHEAD_TOKENS }
 }

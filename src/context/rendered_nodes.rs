@@ -40,17 +40,17 @@ struct RenderedText<'w> {
 
 impl<'w> RenderedNodes<'w> {
     /// Renders the nodes of a window.
-    pub(super) fn new(view: &NodeRenderer, window: &'w Window, rounds: Vec<(NodeId, Vec<PromptPiece>)>) -> Self {
+    pub(super) fn new(renderer: &NodeRenderer, window: &'w Window, rounds: Vec<(NodeId, Vec<PromptPiece>)>) -> Self {
         let shown = |candidate: &&'w WindowCandidate| candidate.excluded_by.is_none();
         let head: Vec<&WindowCandidate> = window.head.iter().filter(shown).collect();
         let tail: Vec<&WindowCandidate> = window.candidates[window.start..].iter().filter(shown).collect();
         let gone = window.omitted_above(tail.first().copied());
-        let note = (window.full && view.aware && gone > 0).then(|| (head.len(), omitted_note(gone)));
+        let note = (window.full && renderer.aware && gone > 0).then(|| (head.len(), omitted_note(gone)));
         let mut nodes: Vec<RenderedText<'w>> = Vec::with_capacity(head.len() + tail.len());
         for (at, candidate) in head.iter().chain(&tail).enumerate() {
             // After an omission the preceding rendered node is not the node's predecessor.
             let before = nodes.last().filter(|_| note.as_ref().is_none_or(|(gap, _)| *gap != at)).map(|last| last.node);
-            nodes.push(render_node(view, candidate, before));
+            nodes.push(render_node(renderer, candidate, before));
         }
         let rounds = rounds.into_iter().map(|(after, pieces)| (index_after(&nodes, window, after), pieces)).collect();
         Self { nodes, note, rounds }
@@ -86,7 +86,7 @@ impl<'w> RenderedNodes<'w> {
     }
 
     /// Returns true if what the agent did with a reply is rendered.
-    pub(super) fn shows_acts(&self, reply: NodeId) -> bool {
+    pub(super) fn shows_commands(&self, reply: NodeId) -> bool {
         self.nodes.iter().any(|rendered| rendered.node.id == reply && rendered.past_commands.is_some())
     }
 
@@ -97,15 +97,15 @@ impl<'w> RenderedNodes<'w> {
 
     /// Removes the newest node if the model must answer it: it moves to the end of the prompt. Within a turn it stays
     /// before the turn's results.
-    pub(super) fn take_input(&mut self, view: &NodeRenderer) -> Option<PromptPiece> {
-        let answers = view.aware && view.mode == Mode::Dialogue && self.rounds.is_empty();
-        let input = self.nodes.pop_if(|last| answers && view.role(last.node) == Role::User)?;
+    pub(super) fn take_input(&mut self, renderer: &NodeRenderer) -> Option<PromptPiece> {
+        let answers = renderer.aware && renderer.mode == Mode::Dialogue && self.rounds.is_empty();
+        let input = self.nodes.pop_if(|last| answers && renderer.role(last.node) == Role::User)?;
         Some(PromptPiece::new(ContextSection::Input, Role::User, input.text, input.tokens, false))
     }
 
     /// Returns the pieces of the conversation.
-    pub(super) fn pieces(self, view: &NodeRenderer) -> Vec<PromptPiece> {
-        let kept = view.is_stable();
+    pub(super) fn pieces(self, renderer: &NodeRenderer) -> Vec<PromptPiece> {
+        let kept = renderer.is_stable();
         let mut pieces: Vec<PromptPiece> = Vec::with_capacity(self.nodes.len() + 1);
         let (mut rounds, mut note) = (self.rounds.into_iter().peekable(), self.note);
         for (at, shown) in self.nodes.into_iter().enumerate() {
@@ -113,11 +113,12 @@ impl<'w> RenderedNodes<'w> {
                 pieces.extend(answers);
             }
             if let Some((_, text)) = note.take_if(|(before, _)| *before == at) {
-                let tokens = view.estimate_tokens(&text);
+                let tokens = renderer.estimate_tokens(&text);
                 pieces.push(PromptPiece::new(ContextSection::Conversation, Role::User, text, tokens, kept));
             }
             let own = shown.tokens - shown.results.map_or(0, |(_, tokens)| tokens);
-            let piece = PromptPiece::new(ContextSection::Conversation, view.role(shown.node), shown.text, own, kept);
+            let piece =
+                PromptPiece::new(ContextSection::Conversation, renderer.role(shown.node), shown.text, own, kept);
             pieces.push(PromptPiece { continues: shown.continues, ..piece });
             if let Some((text, tokens)) = shown.results {
                 let piece = PromptPiece::new(ContextSection::Conversation, Role::User, text.to_owned(), tokens, kept);
@@ -164,37 +165,37 @@ fn index_after(nodes: &[RenderedText<'_>], window: &Window, after: NodeId) -> us
     nodes.len() - later
 }
 
-fn render_node<'w>(view: &NodeRenderer, candidate: &'w WindowCandidate, before: Option<&Node>) -> RenderedText<'w> {
+fn render_node<'w>(renderer: &NodeRenderer, candidate: &'w WindowCandidate, before: Option<&Node>) -> RenderedText<'w> {
     let node = &candidate.node;
-    let mut text = view.header(node, before);
-    let mut tokens = view.estimate_tokens(&text);
+    let mut text = renderer.header(node, before);
+    let mut tokens = renderer.estimate_tokens(&text);
     let command_tokens =
-        candidate.past_commands.as_ref().map_or(0, |commands| view.estimate_tokens(&commands.text) + 1);
-    let others = tokens + MESSAGE_OVERHEAD_TOKENS + command_tokens + results_tokens(&candidate.results, view);
+        candidate.past_commands.as_ref().map_or(0, |commands| renderer.estimate_tokens(&commands.text) + 1);
+    let others = tokens + MESSAGE_OVERHEAD_TOKENS + command_tokens + results_tokens(&candidate.results, renderer);
     let room = candidate.tokens.saturating_sub(others);
-    if candidate.truncated && view.tokens(node) > room {
-        let words = truncate_node(view, node, room);
-        tokens += view.estimate_tokens(&words);
+    if candidate.truncated && renderer.tokens(node) > room {
+        let words = truncate_node(renderer, node, room);
+        tokens += renderer.estimate_tokens(&words);
         text.push_str(&words);
     } else {
-        tokens += view.tokens(node);
-        text.push_str(&view.content(node));
+        tokens += renderer.tokens(node);
+        text.push_str(&renderer.content(node));
     }
     if let Some(commands) = &candidate.past_commands {
         let gap = if node.content.trim().is_empty() { "" } else { "\n\n" };
-        tokens += view.estimate_tokens(&commands.text) + 1;
+        tokens += renderer.estimate_tokens(&commands.text) + 1;
         text = format!("{}{gap}{}", text.trim_end_matches('\n'), commands.text);
         if gap.is_empty() {
             text = text.replacen("---[", "---\n[", 1);
         }
     }
     let results = (!candidate.results.is_empty()).then(|| {
-        let own = view.estimate_tokens(&candidate.results);
+        let own = renderer.estimate_tokens(&candidate.results);
         tokens += own;
         (candidate.results.as_str(), own)
     });
     // For an aware agent each half has its own header.
-    let continues = !view.aware && before.is_some_and(|before| node.is_second_half_of(before));
+    let continues = !renderer.aware && before.is_some_and(|before| node.is_second_half_of(before));
     RenderedText {
         node,
         text,

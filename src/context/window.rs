@@ -79,7 +79,7 @@ impl Window {
 
 /// Parameters of the selection.
 pub(super) struct WindowParams<'a> {
-    pub(super) view: &'a NodeRenderer,
+    pub(super) renderer: &'a NodeRenderer,
     pub(super) options: &'a ContextOptions,
     pub(super) tree: &'a Tree,
     pub(super) versions: &'a [NodeId],
@@ -135,12 +135,12 @@ impl WindowParams<'_> {
             _ => self.lead_message(snapshot, first, &mut seen)?.into_iter().collect(),
         };
         let taken: u32 = head.iter().map(|first| first.tokens).sum();
-        let note = if self.view.aware { NOTE_TOKENS } else { 0 };
+        let note = if self.renderer.aware { NOTE_TOKENS } else { 0 };
         let room = self.steady_tokens.saturating_sub(taken + note);
         let oldest_kept = self.shorten_recent(&mut seen, room);
         let start = self.opening(&seen, self.start(&seen, room).max(oldest_kept));
         if seen[start].tokens > room {
-            seen[start].shorten(room, self.view);
+            seen[start].shorten(room, self.renderer);
         }
         seen.reverse();
         let start = seen.len() - 1 - start;
@@ -148,12 +148,12 @@ impl WindowParams<'_> {
     }
 
     fn candidate(&self, node: Node) -> WindowCandidate {
-        let out = self.view.omission_reason(&node);
+        let out = self.renderer.omission_reason(&node);
         let tokens = match out {
             Some(_) => 0,
             None => {
-                self.view.estimate_tokens(&self.view.header(&node, None))
-                    + self.view.tokens(&node)
+                self.renderer.estimate_tokens(&self.renderer.header(&node, None))
+                    + self.renderer.tokens(&node)
                     + MESSAGE_OVERHEAD_TOKENS
             }
         };
@@ -175,16 +175,17 @@ impl WindowParams<'_> {
         shown: &mut HostResultTokens,
     ) -> StoreResult<()> {
         let can_act = matches!(next.excluded_by, None | Some(OmissionReason::Empty));
-        if !can_act || self.view.is_current(&next.node) {
+        if !can_act || self.renderer.is_current(&next.node) {
             return Ok(());
         }
-        let Some(commands) = past_commands::read(snapshot, self.view, &next.node)? else { return Ok(()) };
+        let Some(commands) = past_commands::read(snapshot, self.renderer, &next.node)? else { return Ok(()) };
         if next.excluded_by.take().is_some() {
-            next.tokens = self.view.estimate_tokens(&self.view.header(&next.node, None)) + MESSAGE_OVERHEAD_TOKENS;
+            next.tokens =
+                self.renderer.estimate_tokens(&self.renderer.header(&next.node, None)) + MESSAGE_OVERHEAD_TOKENS;
         }
-        next.tokens += self.view.estimate_tokens(&commands.text) + 1;
+        next.tokens += self.renderer.estimate_tokens(&commands.text) + 1;
         next.past_commands = Some(commands);
-        shown.set_results(next, self.options.prompt_tokens() / TOOL_RESULT_DIVISOR, self.view);
+        shown.set_results(next, self.options.prompt_tokens() / TOOL_RESULT_DIVISOR, self.renderer);
         Ok(())
     }
 
@@ -209,7 +210,7 @@ impl WindowParams<'_> {
             _ => NODE_DIVISOR,
         };
         let most = (self.options.prompt_tokens() / divisor).max(MIN_WINDOW_TOKENS);
-        if is_worth_cutting(next.tokens, most) && !self.view.is_current(&next.node) {
+        if is_worth_cutting(next.tokens, most) && !self.renderer.is_current(&next.node) {
             (next.tokens, next.truncated) = (most, true);
         }
     }
@@ -255,7 +256,7 @@ impl WindowParams<'_> {
         if let Some(limit) = limit {
             for at in &recent {
                 if seen[*at].tokens > limit {
-                    seen[*at].shorten(limit, self.view);
+                    seen[*at].shorten(limit, self.renderer);
                 }
             }
         }
@@ -286,7 +287,7 @@ impl WindowParams<'_> {
         let candidate = candidate.map(|node| self.candidate(node));
         let leads = |root: &WindowCandidate| {
             root.excluded_by.is_none()
-                && (self.context_start.is_some() || self.view.role(&root.node) == Role::System)
+                && (self.context_start.is_some() || self.renderer.role(&root.node) == Role::System)
                 && (is_last || seen.last().is_some_and(|last| !is_first(last)))
         };
         let Some(mut root) = candidate.filter(leads) else { return Ok(None) };
@@ -301,10 +302,10 @@ impl WindowParams<'_> {
 
     /// Returns the start of a conversation without headers. Some providers require that the user speaks first.
     fn opening(&self, seen: &[WindowCandidate], start: usize) -> usize {
-        if self.view.aware {
+        if self.renderer.aware {
             return start;
         }
-        let opens = |at: &usize| seen[*at].excluded_by.is_none() && self.view.role(&seen[*at].node) == Role::User;
+        let opens = |at: &usize| seen[*at].excluded_by.is_none() && self.renderer.role(&seen[*at].node) == Role::User;
         (0..=start).rev().find(opens).unwrap_or(start)
     }
 
