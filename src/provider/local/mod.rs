@@ -10,13 +10,13 @@
 //!
 //! Left out: GPUs, native tool calls (the model writes arrow lines instead), images.
 
+mod chat_template;
 mod detokenizer;
 mod gguf;
 mod llama;
 mod loaded_model;
 mod sampler;
 mod sentence_encoder;
-mod template;
 mod tokenizer;
 mod worker;
 

@@ -12,7 +12,7 @@ use candle_core::{
 };
 use rand::{Rng as _, SeedableRng, rngs::StdRng};
 
-use super::{LoadedModel, gguf::Gguf, llama::Llama, template::ChatTemplate, tokenizer::LocalTokenizer};
+use super::{LoadedModel, chat_template::ChatTemplate, gguf::Gguf, llama::Llama, tokenizer::LocalTokenizer};
 use crate::provider::{
     ErrorClass, Finish, FinishReason, Generation, KNOWN_WEIGHTS, MODELS_VARIABLE, Message, Model, Prompt,
     ProviderError, Request, Role, Sampling, StreamEvent, Usage,

@@ -15,11 +15,11 @@ use std::{
 use tokio::{sync::mpsc::UnboundedSender, time::Instant};
 
 use super::{
+    chat_template::ChatTemplate,
     detokenizer::Detokenizer,
     gguf::{Gguf, error_message},
     llama::{KvBranches, Llama, SharedPrefix},
     sampler::{DEFAULT_MAX_TOKENS, Sampler, logprobs},
-    template::ChatTemplate,
     tokenizer::LocalTokenizer,
 };
 use crate::provider::{Finish, FinishReason, Logprob, Prompt, ProviderError, Sampling, Usage, error::clean};
