@@ -78,7 +78,6 @@ mod markdown_tokens;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod ops;
-mod page_files;
 pub mod prelude;
 pub mod provider;
 pub mod recall;
@@ -97,6 +96,7 @@ mod turn;
 pub mod types;
 #[cfg(feature = "net")]
 pub mod web;
+mod web_page_files;
 #[cfg(feature = "workspace")]
 pub mod workspace;
 

@@ -10,7 +10,7 @@ use std::{
 
 /// Modules by floor, the lowest first.
 const FLOORS: &[&[&str]] = &[
-    &["id", "types", "page_files"],
+    &["id", "types", "web_page_files"],
     &["session_state", "text_index", "tokens"],
     &["store"],
     &["ops", "recall"],

@@ -15,7 +15,7 @@ use axum::{
 use flate2::{Compression, write::GzEncoder};
 
 use super::{error::ApiError, state::AppState};
-use crate::page_files;
+use crate::web_page_files;
 
 const INDEX: &str = include_str!("page/index.html");
 
@@ -41,8 +41,8 @@ impl SentFile {
 
 fn files() -> [SentFile; 2] {
     [
-        SentFile::new("main.js", "text/javascript; charset=utf-8", page_files::script("main.js")),
-        SentFile::new("style.css", "text/css; charset=utf-8", page_files::styles()),
+        SentFile::new("main.js", "text/javascript; charset=utf-8", web_page_files::script("main.js")),
+        SentFile::new("style.css", "text/css; charset=utf-8", web_page_files::styles()),
     ]
 }
 

@@ -13,8 +13,8 @@ use crate::{
     id::NodeId,
     interchange::InterchangeError,
     markdown_tokens::{self, MarkdownToken},
-    page_files,
     types::{AuthorType, EdgeKind, Node, Timestamp},
+    web_page_files,
 };
 
 /// Node of the file. Other nodes are named by their index.
@@ -46,7 +46,7 @@ struct PageNode<'a> {
 }
 
 pub(super) fn write(export: &mut TreeExport<'_>, out: &mut dyn Write) -> Result<(), InterchangeError> {
-    let (style, script) = (page_files::styles(), page_files::script("offline.js"));
+    let (style, script) = (web_page_files::styles(), web_page_files::script("offline.js"));
     let title = escape(&export.tree.title);
     write!(
         out,
