@@ -167,8 +167,8 @@ pub(super) fn resume(why: &str) -> String {
     )
 }
 
-/// Work that a judge sees.
-pub(super) struct WorkDone {
+/// Output of a worker that a judge sees.
+pub(super) struct WorkerOutput {
     /// Commands with their results.
     pub(super) steps: Vec<(String, String)>,
     /// Files that the worker changed.
@@ -178,13 +178,13 @@ pub(super) struct WorkDone {
 }
 
 /// Returns the judge's question.
-pub(super) fn judge_question(task: &DelegationGoal, subtask: &Subtask, done: &WorkDone) -> String {
+pub(super) fn judge_question(task: &DelegationGoal, subtask: &Subtask, output: &WorkerOutput) -> String {
     let mut text = format!("Subtask: {}\n\n{}", subtask.title.trim(), subtask.details.trim());
     text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.format_background()));
     let criteria = if subtask.criteria.trim().is_empty() { "as the subtask says" } else { subtask.criteria.trim() };
     text.push_str(&format!("\n\nCriteria: {criteria}"));
     let mut steps = String::new();
-    for (line, answer) in &done.steps {
+    for (line, answer) in &output.steps {
         // Spaces of a written text stay, so that its indentation can be judged.
         let line = line.lines().collect::<Vec<_>>().join("\\n");
         steps.push_str(&format!("\n{line}\n{}\n", truncate_middle(answer, MAX_STEP_RESULT_CHARS)));
@@ -192,9 +192,9 @@ pub(super) fn judge_question(task: &DelegationGoal, subtask: &Subtask, done: &Wo
     if !steps.is_empty() {
         text.push_str(&format!("\n\n--- What was done on the way{}", truncate_middle(&steps, MAX_STEPS_CHARS)));
     }
-    if !done.files.is_empty() {
-        text.push_str(&format!("\n\n--- Files that its tools changed: {}", done.files.join(", ")));
+    if !output.files.is_empty() {
+        text.push_str(&format!("\n\n--- Files that its tools changed: {}", output.files.join(", ")));
     }
-    text.push_str(&format!("\n\n--- The result\n{}\n---", truncate_middle(done.result.trim(), MAX_RESULT_CHARS)));
+    text.push_str(&format!("\n\n--- The result\n{}\n---", truncate_middle(output.result.trim(), MAX_RESULT_CHARS)));
     text
 }

@@ -112,8 +112,8 @@ impl Verification {
             steps.push((format!("check: {check}"), note.to_owned()));
         }
         let files = self.config.worker_tools.changed(std::slice::from_ref(&self.worker_name));
-        let done = prompts::WorkDone { steps, files, result: result.content };
-        let asked = prompts::judge_question(&self.task, &self.subtask, &done);
+        let output = prompts::WorkerOutput { steps, files, result: result.content };
+        let asked = prompts::judge_question(&self.task, &self.subtask, &output);
         let judge = (self.config.judge.agent.clone(), self.config.judge_for(&*self.worker));
         let prices = self.config.prices.clone();
         let mut conversation = SideConversation::new(self.actor.clone(), judge, prices, self.node, prompts::JUDGE);
