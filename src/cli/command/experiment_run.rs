@@ -97,8 +97,8 @@ fn amount(text: &str) -> Result<f64, String> {
     amount.ok_or_else(|| "an amount of money is a number, 0 or more".to_owned())
 }
 
-/// The answer to an estimate.
-pub(super) enum RunConsent {
+/// The decision after an estimate: the run, or the estimate alone.
+pub(super) enum RunDecision {
     Run,
     /// The estimate was all that was asked for.
     OnlyEstimate,
@@ -117,15 +117,15 @@ impl RunArgs {
         bound: &Spending,
         estimate: &impl serde::Serialize,
         cx: &mut CommandContext<'_>,
-    ) -> Result<RunConsent> {
+    ) -> Result<RunDecision> {
         if self.dry_run {
             cx.print_value(estimate, || format!("{work}: {}", upper_bound(bound)))?;
-            return Ok(RunConsent::OnlyEstimate);
+            return Ok(RunDecision::OnlyEstimate);
         }
         if missing > 0 && bound.requests > 0 {
             input::confirm(&format!("{work}: {}", upper_bound(bound)), &["yes", "y"], self.yes)?;
         }
-        Ok(RunConsent::Run)
+        Ok(RunDecision::Run)
     }
 }
 

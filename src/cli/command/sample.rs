@@ -12,7 +12,7 @@ use loomtree::{
 use serde::Serialize;
 use serde_json::json;
 
-use super::experiment_run::{self, RunArgs, RunConsent, RunLock, RunProgress};
+use super::experiment_run::{self, RunArgs, RunDecision, RunLock, RunProgress};
 use crate::cli::{
     cancel_on_ctrl_c::CtrlC,
     command_context::CommandContext,
@@ -119,7 +119,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         }
     };
     let work = replies(estimate.missing, "");
-    if let RunConsent::OnlyEstimate = args.run.ask(&work, estimate.missing, &estimate.bound, &estimate, cx)? {
+    if let RunDecision::OnlyEstimate = args.run.ask(&work, estimate.missing, &estimate.bound, &estimate, cx)? {
         return Ok(());
     }
     // A prompt has one tree; it becomes the current one.

@@ -7,7 +7,7 @@ use loomtree::experiment::{Judge, ModelJudge, ScoreProgress, ScoreRequest, estim
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::experiment_run::{self, RunArgs, RunConsent, RunLock, RunProgress};
+use super::experiment_run::{self, RunArgs, RunDecision, RunLock, RunProgress};
 use crate::cli::{
     cancel_on_ctrl_c::CtrlC,
     command_context::CommandContext,
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let actor = cx.actor();
     let estimate = estimate_scores(&actor, &request)?;
     let work = count(estimate.missing, "score");
-    if let RunConsent::OnlyEstimate = args.run.ask(&work, estimate.missing, &estimate.bound, &estimate, cx)? {
+    if let RunDecision::OnlyEstimate = args.run.ask(&work, estimate.missing, &estimate.bound, &estimate, cx)? {
         return Ok(());
     }
     let _lock = RunLock::take(&format!("{} {} {}", current.tree.id, judge.digest(), judge.name()), cx)?;
