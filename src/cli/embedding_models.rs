@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 
 #[cfg(feature = "local")]
-use loomtree::provider::{KNOWN_WEIGHTS, SentenceEncoder, WeightsUse, load_sentence_encoder};
+use loomtree::provider::{KNOWN_WEIGHTS, ModelTask, SentenceEncoder, load_sentence_encoder};
 use loomtree::{
     provider::{EmbeddingModel, Embeddings, Target, resolve},
     session::EmbeddingIndexer,
@@ -55,7 +55,7 @@ fn sentence_encoder(config: &Config) -> Result<Option<Arc<SentenceEncoder>>> {
     let name = config.embeddings.as_deref().map(|reference| reference.trim_start_matches("local:"));
     let weights = KNOWN_WEIGHTS
         .iter()
-        .find(|known| known.used_for == WeightsUse::Embeddings && name.is_none_or(|name| name == known.name))
+        .find(|known| known.task == ModelTask::Embeddings && name.is_none_or(|name| name == known.name))
         .ok_or_else(|| CliError::usage("embeddings: the built-in model is local:minilm"))?;
     let folder = super::paths::models_dir()?;
     if !weights.is_present(&folder) && name.is_none() {

