@@ -12,7 +12,7 @@ use axum::{
 
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{access, api, browser_login, error::ApiError, page, probes, recording_proxy, state::AppState};
+use super::{access, api, browser_login, error::ApiError, health, page, recording_proxy, state::AppState};
 
 /// Header with the id of a request, taken from the client or generated.
 const REQUEST_ID: &str = "x-request-id";
@@ -36,7 +36,7 @@ pub(super) fn router(state: AppState) -> Router {
         .layer(middleware::from_fn_with_state(state.clone(), access::check))
         .merge(browser_login::routes().layer(middleware::from_fn_with_state(state.clone(), access::check_own_host)))
         .merge(page::routes())
-        .merge(probes::probes())
+        .merge(health::health_routes())
         .fallback(async || ApiError::new(StatusCode::NOT_FOUND, "not_found", "no such route"))
         .method_not_allowed_fallback(async || {
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "the route has no such method")

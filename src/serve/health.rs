@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::{error::ApiError, state::AppState};
 
 /// Returns the routes for monitoring, which need no token: they contain neither content nor names.
-pub(super) fn probes() -> Router<AppState> {
+pub(super) fn health_routes() -> Router<AppState> {
     Router::new().route("/healthz", get(async || "ok")).route("/readyz", get(ready)).route("/metrics", get(metrics))
 }
 
