@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::{
     error::{ApiError, Result},
-    extract::Body,
+    extractors::Body,
     state::AppState,
 };
 

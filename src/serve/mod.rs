@@ -16,7 +16,7 @@ mod connections;
 mod delegation_runs;
 mod error;
 mod event_stream;
-mod extract;
+mod extractors;
 mod health;
 mod journal_tail;
 mod map_area;

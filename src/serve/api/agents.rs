@@ -9,7 +9,7 @@ use crate::{
     serve::{
         caller::{AdminCaller, Caller},
         error::Result,
-        extract::{Body, Page, PageParams, Params, Route},
+        extractors::{Body, Page, PageParams, Params, Route},
         state::AppState,
     },
     store::Receipt,

@@ -10,7 +10,7 @@ use crate::{
         approval::WaitingApproval,
         caller::{AdminCaller, Caller},
         error::{ApiError, Result},
-        extract::{Body, Route},
+        extractors::{Body, Route},
         state::AppState,
     },
     session::Decision,

@@ -17,7 +17,7 @@ use crate::{
     serve::{
         caller::Caller,
         error::{ApiError, Result},
-        extract::Body,
+        extractors::Body,
         state::AppState,
     },
     session::SessionHost,

@@ -11,7 +11,7 @@ use crate::{
     serve::{
         caller::{AdminCaller, Caller},
         error::{ApiError, Result},
-        extract::{Body, Route},
+        extractors::{Body, Route},
         state::AppState,
     },
     store::{PurgeTarget, Receipt},

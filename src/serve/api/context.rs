@@ -11,7 +11,7 @@ use crate::{
     serve::{
         caller::Caller,
         error::{ApiError, Result},
-        extract::{Params, Route},
+        extractors::{Params, Route},
         state::AppState,
     },
     session::context_of,

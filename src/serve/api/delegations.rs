@@ -24,7 +24,7 @@ use crate::{
         delegation_runs::{self, DelegationOutcome, DelegationRun},
         error::{ApiError, Result},
         event_stream::{self, ClientEvents, EventSource},
-        extract::{Body, Page, PageParams, Params, Route, last_event},
+        extractors::{Body, Page, PageParams, Params, Route, last_event},
         journal_tail::JournalTail,
         state::AppState,
     },

@@ -19,7 +19,7 @@ use crate::{
         caller::Caller,
         error::{ApiError, Result},
         event_stream::{self, ClientEvents, EventSource},
-        extract::{Params, last_event},
+        extractors::{Params, last_event},
         journal_tail::JournalTail,
         state::AppState,
     },

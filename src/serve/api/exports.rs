@@ -22,7 +22,7 @@ use crate::{
         blocking_body::written_body,
         caller::Caller,
         error::{ApiError, Result},
-        extract::{Params, Route},
+        extractors::{Params, Route},
         state::AppState,
     },
     types::Tree,

@@ -22,7 +22,7 @@ use crate::{
         caller::Caller,
         error::{ApiError, Result},
         event_stream,
-        extract::{Body, Route},
+        extractors::{Body, Route},
         rate_limit::StreamGuard,
         running_generations::{GenerationGuard, RunningGeneration},
         state::AppState,

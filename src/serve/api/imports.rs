@@ -24,7 +24,7 @@ use crate::{
         blocking_body::{BodyReader, is_too_long, read_body},
         caller::AdminCaller,
         error::{ApiError, Result},
-        extract::Params,
+        extractors::Params,
         state::AppState,
     },
     store::StoreError,

@@ -16,7 +16,7 @@ use crate::{
     serve::{
         caller::Caller,
         error::{ApiError, Result},
-        extract::{Params, Route},
+        extractors::{Params, Route},
         map_area::{MapArea, MapPoint},
         shape_cache::TreeShape,
         state::AppState,

@@ -11,7 +11,7 @@ use crate::{
     serve::{
         caller::Caller,
         error::{ApiError, Result},
-        extract::{Body, Page, PageParams, Params, Route},
+        extractors::{Body, Page, PageParams, Params, Route},
         state::AppState,
     },
     store::{ChildFilter, Mutation},

@@ -11,7 +11,7 @@ use crate::{
     serve::{
         caller::Caller,
         error::{ApiError, Result},
-        extract::{Body, limit_up_to},
+        extractors::{Body, limit_up_to},
         state::AppState,
     },
     tools::Tool,

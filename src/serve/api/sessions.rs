@@ -13,7 +13,7 @@ use crate::{
     serve::{
         caller::Caller,
         error::Result,
-        extract::{Body, Page, PageParams, Params, Route},
+        extractors::{Body, Page, PageParams, Params, Route},
         state::AppState,
     },
     session_state::SessionInfo,

@@ -13,7 +13,7 @@ use crate::{
     serve::{
         caller::Caller,
         error::{ApiError, Result},
-        extract::{Body, Page, PageParams, Params, Route},
+        extractors::{Body, Page, PageParams, Params, Route},
         state::AppState,
     },
     store::{Direction, Receipt, Snapshot, TreeFilter, UndoReach},

@@ -20,7 +20,7 @@ use crate::{
     serve::{
         caller::{Caller, ThoughtReader},
         error::{ApiError, Result},
-        extract::{Params, Route},
+        extractors::{Params, Route},
         state::AppState,
     },
     store::{SiblingCursor, Snapshot},

@@ -16,7 +16,7 @@ use crate::{
     serve::{
         caller::Caller,
         error::{ApiError, Result},
-        extract::{Body, Params, Route},
+        extractors::{Body, Params, Route},
         running_generations::RunningGeneration,
         state::AppState,
     },

@@ -25,7 +25,7 @@ use crate::{
         caller::Caller,
         error::{ApiError, Result},
         event_stream,
-        extract::Body,
+        extractors::Body,
         rate_limit::StreamGuard,
         state::AppState,
     },

@@ -16,7 +16,7 @@ use crate::{
         api::any_json,
         caller::Caller,
         error::{ApiError, Result},
-        extract::{Body, Params, Route, limit_up_to},
+        extractors::{Body, Params, Route, limit_up_to},
         state::AppState,
     },
     store::{Mutation, Snapshot},

@@ -9,7 +9,7 @@ use crate::{
     serve::{
         caller::Caller,
         error::{ApiError, Result},
-        extract::Route,
+        extractors::Route,
         state::AppState,
     },
     types::AgentKind,

@@ -30,7 +30,7 @@ use crate::{
         caller::Caller,
         error::{ApiError, Result},
         event_stream,
-        extract::{Body, Params, Route},
+        extractors::{Body, Params, Route},
         rate_limit::StreamGuard,
         state::AppState,
     },
