@@ -34,7 +34,7 @@ use super::{
     output::{CliOutput, ID, paint},
     paths,
     sanitize::{cut, one_line},
-    show::short,
+    show::short_tree_id,
     terminal_lock::TerminalLock,
 };
 
@@ -214,7 +214,7 @@ impl<'a> CommandContext<'a> {
         self.loom.find_tree(text).map_err(|error| match error {
             OpsError::NotFound { ref similar, .. } if similar.is_empty() => {
                 let trees = self.loom.snapshot().and_then(|s| Ok(s.trees(TreeFilter { archived: true, limit: 3 })?));
-                let name = |tree: &Tree| format!("{} ({})", short(tree.id), cut(&tree.title, 40));
+                let name = |tree: &Tree| format!("{} ({})", short_tree_id(tree.id), cut(&tree.title, 40));
                 let names: Vec<String> = trees.unwrap_or_default().iter().map(name).collect();
                 let hint = (!names.is_empty()).then(|| format!("there are: {}", names.join(", ")));
                 CliError::NotFound { message: error.to_string(), hint }
@@ -360,7 +360,7 @@ impl<'a> CommandContext<'a> {
         let place = format!("it is in the tree {}", cut(&tree.title, 40));
         Some(CliError::NotFound {
             message: format!("no node {text:?} in this tree"),
-            hint: Some(format!("{place}: loom switch --tree {} {}", short(tree.id), node.local)),
+            hint: Some(format!("{place}: loom switch --tree {} {}", short_tree_id(tree.id), node.local)),
         })
     }
 

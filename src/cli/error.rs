@@ -199,7 +199,7 @@ fn ops_error(error: &OpsError) -> ErrorText {
             details: candidates
                 .iter()
                 .take(10)
-                .map(|tree| format!("{}  {}", paint(ID, super::show::short(tree.id)), cut(&tree.title, 60)))
+                .map(|tree| format!("{}  {}", paint(ID, super::show::short_tree_id(tree.id)), cut(&tree.title, 60)))
                 .collect(),
             ..ErrorText::new("ambiguous", 1, format!("{text:?} is ambiguous between these trees:"))
                 .hint("write the tree's id")

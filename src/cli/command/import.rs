@@ -26,7 +26,7 @@ use crate::cli::{
     output::{BOLD, DIM, count, paint},
     progress,
     sanitize::one_line,
-    show::short,
+    show::short_tree_id,
 };
 
 #[derive(Debug, clap::Args)]
@@ -169,7 +169,7 @@ fn undo(trees: Vec<TreeId>, cx: &mut CommandContext<'_>) -> Result<()> {
     if archived.is_empty() {
         return Err(CliError::failed("no tree of these files is in the database, or all are archived"));
     }
-    let first = archived.first().copied().map(short).unwrap_or_default();
+    let first = archived.first().copied().map(short_tree_id).unwrap_or_default();
     let mutations = archived.iter().map(|tree| Mutation::SetArchived { tree: *tree, archived: true }).collect();
     cx.actor().commit(Op::Archive, mutations)?;
     cx.print_saved(&serde_json::json!({ "archived": archived }), || {
@@ -278,9 +278,13 @@ pub(super) fn print_summary(file: &Path, imported: &Imported, cx: &mut CommandCo
         writeln!(cx.out, "  {}", paint(DIM, format!("not imported: {}", left_out.join(", "))))?;
     }
     for tree in imported.trees.iter().take(3).filter(|_| !imported.is_dry_run) {
-        writeln!(cx.out, "  loom trees --use {}", short(*tree))?;
+        writeln!(cx.out, "  loom trees --use {}", short_tree_id(*tree))?;
         if cx.loom.tree(*tree)?.archived_at.is_some() {
-            writeln!(cx.out, "  this tree is archived; `loom archive --undo -t {}` shows it in lists", short(*tree))?;
+            writeln!(
+                cx.out,
+                "  this tree is archived; `loom archive --undo -t {}` shows it in lists",
+                short_tree_id(*tree)
+            )?;
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use crate::cli::{
     error::Result,
     input,
     output::{ID, paint},
-    show::short,
+    show::short_tree_id,
 };
 
 #[derive(Debug, clap::Args)]
@@ -46,6 +46,10 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     cx.out.committed = true;
     let made = NewTreeJson { tree, root };
     cx.print_value(&made, || {
-        format!("{}  a new tree ({}); `loom say` continues it", paint(ID, &made.root.local), short(made.tree.id))
+        format!(
+            "{}  a new tree ({}); `loom say` continues it",
+            paint(ID, &made.root.local),
+            short_tree_id(made.tree.id)
+        )
     })
 }

@@ -16,7 +16,7 @@ use crate::cli::{
     input,
     output::count,
     sanitize::{cut, one_line},
-    show::short,
+    show::short_tree_id,
 };
 
 #[derive(Debug, clap::Args)]
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         PurgeKind::Tree => {
             let tree = cx.find_tree(id)?;
             let what = format!("the tree \"{}\" with {}", cut(&tree.title, 50), count(tree.counts.nodes, "node"));
-            (PurgeTarget::Tree(tree.id), short(tree.id), what)
+            (PurgeTarget::Tree(tree.id), short_tree_id(tree.id), what)
         }
     };
     let question = format!("This removes {what} permanently; undo cannot restore it. Backups and exports keep it.");

@@ -22,7 +22,7 @@ use crate::cli::{
     output::{ID, paint},
     process_setup,
     sanitize::cut,
-    show::short,
+    show::short_tree_id,
 };
 
 #[derive(Debug, clap::Args)]
@@ -198,7 +198,7 @@ fn print_report(tree: &Tree, start: &Node, report: &SampleReport, cx: &mut Comma
     let present = if report.present > 0 { format!(", {} existed", report.present) } else { String::new() };
     writeln!(cx.out, "{}  {replies}{present}; {spent}", paint(ID, &start.local))?;
     let title = cut(&tree.title, 50);
-    writeln!(cx.out, "sample {} in the tree \"{title}\" ({})", report.sample, short(tree.id))?;
+    writeln!(cx.out, "sample {} in the tree \"{title}\" ({})", report.sample, short_tree_id(tree.id))?;
     Ok(())
 }
 

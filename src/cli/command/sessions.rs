@@ -186,7 +186,7 @@ fn changed(cx: &mut CommandContext<'_>, id: SessionId, what: &str) -> Result<()>
     cx.out.committed = true;
     let session = cx.loom.session(id)?;
     let name = session.name().map(|name| format!(" \"{}\"", cut(&one_line(name), 60))).unwrap_or_default();
-    let text = format!("{}{name}  {}", paint(ID, short(&session)), paint(DIM, what));
+    let text = format!("{}{name}  {}", paint(ID, short_session_id(&session)), paint(DIM, what));
     let listed = listed(cx, session)?;
     cx.print_value(&listed, || text)
 }
@@ -233,7 +233,7 @@ fn listed(cx: &CommandContext<'_>, session: Session) -> Result<SessionJson> {
 }
 
 /// Returns the last 8 characters of a session id. The first ones are a timestamp.
-pub(crate) fn short(session: &Session) -> String {
+pub(crate) fn short_session_id(session: &Session) -> String {
     let id = session.id.to_string();
     id[id.len() - 8..].to_lowercase()
 }
@@ -255,7 +255,7 @@ pub(crate) fn line(listed: &SessionJson, cx: &CommandContext<'_>) -> String {
         None => listed.first_words.clone(),
     };
     let words = cut(&words, cx.out.width.saturating_sub(used).max(24));
-    format!("{}  {}  {words}", paint(ID, short(session)), paint(DIM, facts))
+    format!("{}  {}  {words}", paint(ID, short_session_id(session)), paint(DIM, facts))
 }
 
 /// Finds a session by its id, 4 or more characters of its beginning or end, or its name.

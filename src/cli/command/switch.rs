@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if node.tree != current.tree.id {
         return Err(CliError::Failed {
             message: format!("[{}] is in another tree", node.local),
-            hint: Some(format!("loom switch --tree {} {}", super::super::show::short(node.tree), node.local)),
+            hint: Some(format!("loom switch --tree {} {}", super::super::show::short_tree_id(node.tree), node.local)),
         });
     }
     if let Some(pruned) = node.state.hidden_by {

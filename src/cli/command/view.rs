@@ -15,7 +15,7 @@ use crate::cli::{
     error::{CliError, Result},
     output::{DIM, ID, paint},
     sanitize::{cut, one_line},
-    show::{NodeJson, author, short, text_or_calls, tree_line, turn},
+    show::{NodeJson, author, short_tree_id, text_or_calls, tree_line, turn},
 };
 
 #[derive(Debug, clap::Args)]
@@ -230,7 +230,7 @@ fn link_line(node: &Node, link: &Link, cx: &CommandContext<'_>) -> Result<String
         LinkTarget::Node(target) => other(*target, "to")?,
         LinkTarget::Tree(id) => {
             let tree = cx.loom.tree(*id)?;
-            format!("to the tree {}  {}", paint(ID, short(*id)), cut(&tree.title, 40))
+            format!("to the tree {}  {}", paint(ID, short_tree_id(*id)), cut(&tree.title, 40))
         }
         LinkTarget::Document { id, section } => {
             let documents = cx.loom.snapshot()?.documents()?;

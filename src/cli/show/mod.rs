@@ -23,7 +23,7 @@ use super::{
 };
 
 /// Returns the last characters of a tree id. The first ones are a timestamp.
-pub(crate) fn short(tree: TreeId) -> String {
+pub(crate) fn short_tree_id(tree: TreeId) -> String {
     let mut text = tree.to_string().to_lowercase();
     text.split_off(20)
 }
@@ -55,6 +55,6 @@ pub(crate) fn tree_line(tree: &Tree, width: usize) -> String {
     }
     let facts = facts.join(", ");
     let room = width.saturating_sub(facts.len() + 10).max(16);
-    let id = short(tree.id);
+    let id = short_tree_id(tree.id);
     format!("{}  {}  {}", paint(BOLD, cut(&tree.title, room)), paint(ID, id), paint(DIM, facts))
 }

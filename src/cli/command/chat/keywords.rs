@@ -90,7 +90,7 @@ impl Chat {
     ) -> Result<()> {
         (self.session, self.agent_session) = (own, Some(session));
         self.actor = cx.actor().in_session(own);
-        let id = sessions::short(&cx.loom.session(session)?);
+        let id = sessions::short_session_id(&cx.loom.session(session)?);
         Ok(writeln!(cx.out, "{}  {}", paint(ID, id), paint(DIM, what))?)
     }
 
