@@ -1,4 +1,5 @@
-//! Beginnings of a line that postpone what it asks, and words in brackets that say that nothing is to be done.
+//! Beginnings of a line that postpone what it asks, or introduce another line that is only shown, and words in brackets that say
+//! that nothing is to be done.
 
 use super::caveats::is_word;
 use crate::arrow::{
@@ -114,10 +115,8 @@ fn introduction(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
     let colon = terms.iter().take(MAX_INTRODUCTION).position(|term| term.is(':'))?;
     let before = &terms[..colon];
     let acts = terms.get(colon + 1).is_some_and(|next| next.entry.base().is_some());
-    let introduces = |at: &usize| {
-        *at > 0 && is_word(line, terms, *at, INTRODUCTIONS)
-            || *at == 0 && colon > 1 && is_word(line, terms, 0, INTRODUCTIONS)
-    };
+    // `example: …` alone is a label, which other rules know.
+    let introduces = |at: &usize| colon > 1 && is_word(line, terms, *at, INTRODUCTIONS);
     let names = before.iter().any(AnnotatedToken::is_concrete)
         || before.first().is_none_or(|first| first.entry.base().is_some() && first.entry.noun.is_none());
     (acts && !names).then(|| (0..colon).find(introduces)).flatten().map(|at| terms[at].whole)
