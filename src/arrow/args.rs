@@ -344,7 +344,11 @@ impl<'a> Arguments<'a> {
         let is_count = |arg: &Arg| matches!(arg.key, Some(OptionName::N | OptionName::Depth | OptionName::Limit));
         let number = |arg: &Arg| if let ArgKind::Number(number) = arg.kind { Some(number) } else { None };
         let counted: Vec<u32> = self.items.iter().filter(|arg| is_count(arg)).filter_map(number).collect();
-        self.items.retain(|arg| arg.key.is_some() || number(arg).is_none_or(|number| !counted.contains(&number)));
+        // `recall turns 5 limit:5`, `continue n:3, 3 words`: these count something else.
+        let counts_else = |arg: &Arg| matches!(arg.unit.or(arg.noun), Some(Noun::Turn | Noun::Text | Noun::Token));
+        self.items.retain(|arg| {
+            arg.key.is_some() || counts_else(arg) || number(arg).is_none_or(|number| !counted.contains(&number))
+        });
     }
 
     /// The text of an argument, escapes resolved.

@@ -114,8 +114,8 @@ pub fn find_tool_results(
     Ok(found)
 }
 
-/// True if a result with its call contains all words of a text, file names also within a path, or the text itself if `exact`. Without words that can be
-/// searched, the text itself is looked for.
+/// True if a result with its call contains all words of a text, file names also within a path, or the text itself if
+/// `exact`. Without words that can be searched, the text itself is looked for.
 #[must_use]
 pub(crate) fn result_mentions(result: &Node, caller: Option<&Node>, text: &str, exact: bool) -> bool {
     let call =
@@ -126,12 +126,17 @@ pub(crate) fn result_mentions(result: &Node, caller: Option<&Node>, text: &str, 
     if exact || wanted.is_empty() {
         return said.to_lowercase().contains(&text.to_lowercase());
     }
-    // The index word of `src/tui.rs` is `src_tui_rs`, which holds that of `tui.rs`.
-    let holds = |stem: &str, word: &str| {
-        stem == word || word.contains('_') && format!("_{stem}_").contains(&format!("_{word}_"))
-    };
-    reader.each(&said, &mut |stem| wanted.retain(|word| !holds(stem, word)));
+    reader.each(&said, &mut |stem| wanted.retain(|word| stem != word && !(word.contains('_') && has_part(stem, word))));
     wanted.is_empty()
+}
+
+/// True if an index word holds the parts of another one: `src_tui_rs`, of `src/tui.rs`, those of `tui.rs`.
+fn has_part(stem: &str, word: &str) -> bool {
+    let is_whole = |(at, _): (usize, &str)| {
+        let (before, behind) = (&stem[..at], &stem[at + word.len()..]);
+        (before.is_empty() || before.ends_with('_')) && (behind.is_empty() || behind.starts_with('_'))
+    };
+    stem.match_indices(word).any(is_whole)
 }
 
 /// Returns the call that a result answers; `caller` is the node that called.
@@ -215,7 +220,13 @@ pub(crate) fn last_exit_code(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{failed_exit, first_program};
+    use super::{failed_exit, first_program, has_part};
+
+    #[test]
+    fn a_path_has_the_parts_of_a_file_name() {
+        assert!(has_part("src_tui_rs", "tui_rs") && has_part("tui_rs_12", "tui_rs") && has_part("tui_rs", "tui_rs"));
+        assert!(!has_part("src_gtui_rs", "tui_rs") && !has_part("src_tui_rst", "tui_rs"));
+    }
 
     #[test]
     fn a_failed_exit_is_read_from_the_first_line() {

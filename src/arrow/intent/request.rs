@@ -256,14 +256,6 @@ impl IntentParser<'_> {
             (TokenKind::Word, Some(FunctionWord::Sub)) if c.embedded || phrases::embeds(group) && at <= verb + 2 => {
                 c.embedded = true
             }
-            // `think when the tests are done`
-            (TokenKind::Word, Some(FunctionWord::Sub))
-                if matches!(self.text_at(at), "when" | "whenever")
-                    && c.zone == ClauseRole::Main
-                    && !phrases::embeds(group) =>
-            {
-                return Some((Utterance::Hypothetical, asked, at));
-            }
             // `continue until a7x2 is resolved`
             (TokenKind::Word, Some(FunctionWord::Sub))
                 if matches!(self.text_at(at), "until" | "till") && group == Verb::Continue =>
